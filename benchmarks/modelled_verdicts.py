@@ -19,12 +19,13 @@ from tempfile import TemporaryDirectory
 from amdkernel_mcp.bundled import folder
 from amdkernel_mcp.config import load_settings
 from amdkernel_mcp.engine.engine import Engine
-from amdkernel_mcp.engine.kernel_steps import KernelSteps, silent
+from amdkernel_mcp.engine.kernel_steps import KernelSteps
 from amdkernel_mcp.engine.prepared_kernel import side_of
 from amdkernel_mcp.hardware.specs import gpu_by_name
 from amdkernel_mcp.measurement.modelled import HIDDEN_US, terms_of
 from amdkernel_mcp.measurement.paired import CaseTerms, paired
 from amdkernel_mcp.measurement.unmodelled import SENTENCES, Unmodelled
+from amdkernel_mcp.progress import silent
 from amdkernel_mcp.results.kernels import Finding
 
 PAGE = Path(__file__).parents[1] / "docs/timing.md"

@@ -21,19 +21,21 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from amdkernel_mcp.progress import Progress
+
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from amdkernel_mcp.config import Settings, load_settings
+from amdkernel_mcp.execution.work import current_work
 from amdkernel_mcp.jobs import fair_queue
 from amdkernel_mcp.jobs import store as store_module
 from amdkernel_mcp.jobs.job import Job
 from amdkernel_mcp.jobs.journal import Journal
 from amdkernel_mcp.jobs.quotas import Quotas
-from amdkernel_mcp.jobs.request import Answer, Progress, Request
+from amdkernel_mcp.jobs.request import Answer, Request
 from amdkernel_mcp.jobs.store import JobStore
 from amdkernel_mcp.leases.gpu_leases import GpuLeases
 from amdkernel_mcp.leases.held import lease
-from amdkernel_mcp.leases.work import current_work
 from amdkernel_mcp.results.kernels import CheckResult
 from tests.history.postgres import postgres_server
 

@@ -13,11 +13,12 @@ from amdkernel_mcp import tracing
 from amdkernel_mcp.config import load_settings
 from amdkernel_mcp.errors import InputError
 from amdkernel_mcp.execution.sandbox import Sandbox
-from amdkernel_mcp.jobs.request import Answer, Progress, Request
+from amdkernel_mcp.execution.work import current_work
+from amdkernel_mcp.jobs.request import Answer, Request
 from amdkernel_mcp.jobs.store import JobStore
 from amdkernel_mcp.leases.gpu_leases import GpuLeases
 from amdkernel_mcp.leases.held import lease
-from amdkernel_mcp.leases.work import current_work
+from amdkernel_mcp.progress import Progress
 from amdkernel_mcp.results.kernels import CheckResult
 from tests.waiting import AT_MOST_S
 

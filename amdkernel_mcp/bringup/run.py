@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -13,13 +13,13 @@ from amdkernel_mcp.bringup.looks import LOOKS
 from amdkernel_mcp.bringup.machine import Machine, machine_of
 from amdkernel_mcp.bringup.probe import Probe, promises_of
 from amdkernel_mcp.errors import InputError
+from amdkernel_mcp.progress import Progress, silent
 from amdkernel_mcp.results.bringup import BringupResult, ProbeResult
 from amdkernel_mcp.results.machine import DoctorCheck, DoctorResult
 
 if TYPE_CHECKING:
     from amdkernel_mcp.config import Settings
 
-Progress = Callable[[str], None]
 _M = TypeVar("_M")
 
 WITHIN_S = 570.0
@@ -36,7 +36,7 @@ def bringup(
     watch_s: float = 60.0,
     within_s: float = WITHIN_S,
     archive_in: Path | None = None,
-    on_progress: Progress = lambda _: None,
+    on_progress: Progress = silent,
 ) -> BringupResult:
     """Run the probes on a GPU, those of `only` where it names some; a probe that fails stops no other.
 
@@ -85,7 +85,7 @@ def bringup(
         machine.close()
 
 
-def doctor_of_host(settings: Settings, host: str, on_progress: Progress = lambda _: None) -> DoctorResult:
+def doctor_of_host(settings: Settings, host: str, on_progress: Progress = silent) -> DoctorResult:
     """The probes that start nothing, as checks. Raises InputError for a host that is not in the settings."""
     machine = machine_of(settings, f"{host}:0")
     words = {"pass": "ok", "unknown": "warning", "fail": "missing"}

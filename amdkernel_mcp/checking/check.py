@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -22,17 +22,18 @@ from amdkernel_mcp.checking.judging.scope import executed, gaps_of, scope_of
 from amdkernel_mcp.checking.judging.summary import summarise
 from amdkernel_mcp.checking.judging.unrun_code import UnrunCode, unrun_code
 from amdkernel_mcp.checking.options import CheckOptions
-from amdkernel_mcp.compiler.communication import communicates
+from amdkernel_mcp.compiler.disassembly import communicates
 from amdkernel_mcp.compiler.register_limits import BeyondAllocation, beyond_allocation
 from amdkernel_mcp.counted import counted
 from amdkernel_mcp.errors import TargetError
-from amdkernel_mcp.execution.cancellation import carried
 from amdkernel_mcp.execution.runner.job import run_job
+from amdkernel_mcp.execution.work import carried
 from amdkernel_mcp.hardware.exactness import inexact_among
 from amdkernel_mcp.launch.bind import bind
 from amdkernel_mcp.launch.kernel_symbols import kernel_symbols
 from amdkernel_mcp.launch.plan import LaunchPlan
 from amdkernel_mcp.problems.problem import Case, Problem
+from amdkernel_mcp.progress import Progress, silent
 from amdkernel_mcp.results.kernels import CheckResult, CheckScope, CompileResult, Finding, SeedReveal
 from amdkernel_mcp.runner_protocol.job import RunnerJob
 
@@ -49,10 +50,6 @@ DEFAULT = CheckOptions()
 _MOST_FINDINGS = 8
 
 
-def silent(_: str) -> None:
-    """Progress that is not shown."""
-
-
 def check(
     *,
     sandbox: Sandbox,
@@ -63,7 +60,7 @@ def check(
     options: CheckOptions = DEFAULT,
     key: SeedKey | None = None,
     cache_dir: Path | None = None,
-    on_progress: Callable[[str], None] = silent,
+    on_progress: Progress = silent,
 ) -> CheckResult:
     """Whether the kernel computes what the problem asks: every case, every seed; the first seed several times.
 
@@ -114,7 +111,7 @@ def check(
     return result.model_copy(update=update | (_reveal(result, key, len(seeds)) if options.seeds is None else {}))
 
 
-def _run_further(kernel: _Kernel, cases: Sequence[Case], on_progress: Callable[[str], None]) -> _Ran | None:
+def _run_further(kernel: _Kernel, cases: Sequence[Case], on_progress: Progress) -> _Ran | None:
     """What came of cases that a check may leave out: None where they cannot be launched, or the reference is slow.
 
     They are larger than the others, so each runs with one seed, plainly and once more to look for races.
@@ -214,7 +211,7 @@ class _Kernel:
     seeds: Sequence[int]
     cache_dir: Path | None
 
-    def run(self, cases: Sequence[Case], on_progress: Callable[[str], None]) -> _Ran | Finding:
+    def run(self, cases: Sequence[Case], on_progress: Progress) -> _Ran | Finding:
         """Run these cases with all seeds and judge them; a finding where one cannot be launched."""
         kernels, arch, problem, options = kernel_symbols(self.code_object), self.target.arch, self.problem, self.options
         bound = [(case, bind(self.plan, problem, case, kernels=kernels, arch=arch)) for case in cases]
@@ -249,7 +246,7 @@ def _run_both(
     job: RunnerJob,
     plans: Sequence[CasePlan],
     cache_dir: Path | None,
-    on_progress: Callable[[str], None],
+    on_progress: Progress,
 ) -> tuple[RunnerReport, Expected]:
     """The launches and the reference at the same time, in two separate sandboxes."""
     calls = [call for each in plans for call in each.calls]

@@ -17,7 +17,7 @@ from amdkernel_mcp.checking.cases.case_plans import CasePlan
 from amdkernel_mcp.checking.conditioning import conditioning_of
 from amdkernel_mcp.checking.expected.reference import expected_outputs
 from amdkernel_mcp.checking.judging.judge_report import judge_report
-from amdkernel_mcp.compiler.communication import communicates
+from amdkernel_mcp.compiler.disassembly import communicates
 
 if TYPE_CHECKING:
     from amdkernel_mcp.checking.judging.judge import RunJudgement

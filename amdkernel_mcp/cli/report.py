@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from amdkernel_mcp.cli.escape import visible
 from amdkernel_mcp.errors import InfrastructureError
+from amdkernel_mcp.progress import Progress, silent
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -91,13 +92,13 @@ def error_as_json(message: str, *, file: str | None = None, line: int | None = N
 
 
 @contextlib.contextmanager
-def progress(*, lines: bool = False) -> Iterator[Callable[[str], None]]:
+def progress(*, lines: bool = False) -> Iterator[Progress]:
     """A function that reports progress: a spinner on a terminal; elsewhere nothing, or `lines` on stderr.
 
     Called with an empty text it ends the spinner for good, because output follows.
     """
     if not sys.stderr.isatty():
-        yield note if lines else lambda _: None
+        yield note if lines else silent
         return
     from rich.text import Text
 

@@ -7,7 +7,7 @@ import hashlib
 import re
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
 
@@ -23,6 +23,7 @@ from amdkernel_mcp.compiler.isa import annotated_isa, code_of
 from amdkernel_mcp.compiler.toolchain import CodeLines, Toolchain
 from amdkernel_mcp.errors import FlagError, InputError
 from amdkernel_mcp.execution.sandbox import Sandbox
+from amdkernel_mcp.extensions import origin
 from amdkernel_mcp.hardware.occupancy import SIMDS, occupancy
 from amdkernel_mcp.results.kernels import CompileResult, Diagnostic, KernelResources
 
@@ -94,7 +95,7 @@ class Compiler:
         if libraries:
             if not isinstance(toolchain, Hip):
                 raise FlagError("--headers is for HIP kernels alone")
-            toolchain = Hip(read_libraries(self._headers, libraries))
+            toolchain = replace(toolchain, libraries=read_libraries(self._headers, libraries))
         toolchain.check(flags)
         _check_input(source, arch)
         name = _plain_name(file_name, toolchain)
@@ -105,7 +106,13 @@ class Compiler:
                 "arch": arch,
                 "file": name,
                 "image": self._sandbox.image_id,
-                "tool": [__version__, _FORMAT, _scripts_sha256(), *toolchain.decides(self._sandbox)],
+                "tool": [
+                    __version__,
+                    _FORMAT,
+                    _scripts_sha256(),
+                    *origin(toolchain),
+                    *toolchain.decides(self._sandbox),
+                ],
             }
         )
         entry = self._cache.get(key)

@@ -9,7 +9,6 @@ from amdkernel_mcp.bundled import folder
 from amdkernel_mcp.compiler.code_object import read_kernels
 from amdkernel_mcp.compiler.flags import CompileFlags
 from amdkernel_mcp.compiler.header_libraries import NO_HEADERS, HeaderLibraries
-from amdkernel_mcp.compiler.preamble import read_preamble
 from amdkernel_mcp.errors import SandboxError, ToolchainError
 from amdkernel_mcp.execution.sandbox import Completed, Sandbox, SandboxKind
 
@@ -23,6 +22,11 @@ _SIGNALS = {
     25: "wrote too much (file size limit)",
 }
 _KILLED = re.compile(r"due to signal|\bKilled\b")
+_DIRECTIVE = re.compile(
+    r"^[ \t]*#[ \t]*(?:(?:define|undef)[ \t]+(?P<macro>[A-Za-z_]\w*)|include[ \t]*[<\"](?P<header>[^>\"\n]+)[>\"])",
+    re.M,
+)
+_RUNTIME_HEADERS = ("hip/hip_runtime.h", "hip/hip_runtime_api.h")
 
 
 @dataclass(frozen=True)
@@ -138,3 +142,28 @@ def _status(completed: Completed) -> dict[str, str]:
 
 def _text(completed: Completed, name: str) -> str:
     return completed.files.get(name, b"").decode("utf-8", "replace")
+
+
+@dataclass(frozen=True)
+class Preamble:
+    """`macros`: names set or unset before the last HIP header is included, so that the header may depend on them."""
+
+    includes_runtime: bool
+    macros: tuple[str, ...]
+
+
+def read_preamble(source: str) -> Preamble:
+    """What a source sets before it reads HIP's headers: whether it includes them, and which macros it defines.
+
+    Read from all directives, also in comments and branches not taken: one name too many costs only time.
+    """
+    macros: list[str] = []
+    before_header: list[str] = []
+    includes_runtime = False
+    for directive in _DIRECTIVE.finditer(source):
+        if name := directive["macro"]:
+            macros.append(name)
+        elif directive["header"].startswith("hip/"):
+            includes_runtime = includes_runtime or directive["header"] in _RUNTIME_HEADERS
+            before_header = list(macros)
+    return Preamble(includes_runtime, tuple(dict.fromkeys(before_header)))

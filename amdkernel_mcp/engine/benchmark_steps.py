@@ -19,10 +19,11 @@ from amdkernel_mcp.measurement.not_timed import (
     wrong_when_measured,
 )
 from amdkernel_mcp.measurement.timed_case import name_of_cases, timed_cases
+from amdkernel_mcp.progress import Progress
 from amdkernel_mcp.results.kernels import BenchmarkResult, CheckResult
 
 if TYPE_CHECKING:
-    from amdkernel_mcp.engine.kernel_steps import KernelSteps, Progress
+    from amdkernel_mcp.engine.kernel_steps import KernelSteps
     from amdkernel_mcp.problems.problem import Problem
 
 

@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from amdkernel_mcp.cache_folder import answers_folder
-from amdkernel_mcp.engine.kernel_steps import KernelSteps, Progress, silent
+from amdkernel_mcp.engine.kernel_steps import KernelSteps
 from amdkernel_mcp.errors import ProblemFileError
 from amdkernel_mcp.history.judged import JudgedProblems
 from amdkernel_mcp.history.recorder import LOCAL, Recorder
+from amdkernel_mcp.progress import Progress, silent
 
 if TYPE_CHECKING:
     from amdkernel_mcp.config import Settings
@@ -51,12 +52,13 @@ class Engine:
     """The verbs over one configuration. Sandboxes and index are opened on first use; `close` ends them."""
 
     def __init__(self, settings: Settings) -> None:
+        from amdkernel_mcp.execution.added_hosts import added_hosts
         from amdkernel_mcp.execution.workers.hub import WorkerHub
         from amdkernel_mcp.leases.leased_sandbox import LeasedSandboxes
 
         self._settings = settings
         self.answers = answers_folder(settings.cache_dir / "answers")
-        self.workers = WorkerHub((*settings.hosts, "slurm"))
+        self.workers = WorkerHub((*settings.hosts, *(host.name for host in added_hosts(settings)), "slurm"))
         self._sandboxes = LeasedSandboxes(settings, self.workers)
         self._recorder = Recorder(settings, daily=self._prune_caches)
         self._judged = JudgedProblems(settings.data_dir)

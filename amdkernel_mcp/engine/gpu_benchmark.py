@@ -43,6 +43,7 @@ from amdkernel_mcp.measurement.turns import (
 )
 from amdkernel_mcp.profiling.kernel_trace import traced_launches
 from amdkernel_mcp.profiling.rocprofv3 import trace_command
+from amdkernel_mcp.progress import Progress
 from amdkernel_mcp.results.kernels import BenchmarkResult, Clocks, Finding
 from amdkernel_mcp.runner_protocol.job import RunnerJob
 from amdkernel_mcp.runner_protocol.report import RunnerReport
@@ -51,7 +52,6 @@ if TYPE_CHECKING:
     from amdkernel_mcp.engine.prepared_kernel import PreparedKernel
     from amdkernel_mcp.measurement.job import MeasurementJob
 
-Progress = Callable[[str], None]
 TRACE_START_S, TRACE_CASE_S = 40.0, 20.0
 """After which a profiler counts as hung: the start of the run, and each case."""
 

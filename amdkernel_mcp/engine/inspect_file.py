@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from math import prod
 from pathlib import Path
@@ -29,6 +29,7 @@ from amdkernel_mcp.errors import InputError
 from amdkernel_mcp.execution.runner.coverage import NO_DEVICE_CODE, coverage_of_files, read_files
 from amdkernel_mcp.hardware.occupancy import SIMDS, Occupancy, occupancy
 from amdkernel_mcp.launch.kernel_symbols import symbols_called
+from amdkernel_mcp.progress import Progress
 from amdkernel_mcp.results.inspection import InspectedKernel, InspectedObject, InspectResult
 
 if TYPE_CHECKING:
@@ -64,9 +65,7 @@ class _Decoded:
     names: Mapping[str, str]
 
 
-def inspect_file(
-    sandbox: Sandbox, path: Path, *, kernel: str | None = None, on_progress: Callable[[str], None]
-) -> InspectResult:
+def inspect_file(sandbox: Sandbox, path: Path, *, kernel: str | None = None, on_progress: Progress) -> InspectResult:
     """The code objects of a file; with `kernel`, of that kernel alone. The file is decoded in the sandbox.
 
     Raises InputError for a file that cannot be read, has no device code or is damaged throughout, and for a kernel that

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -10,6 +10,7 @@ from amdkernel_mcp.counted import counted
 from amdkernel_mcp.errors import ProblemFileError
 from amdkernel_mcp.history.judged import JudgedProblems
 from amdkernel_mcp.history.recorder import LOCAL
+from amdkernel_mcp.progress import Progress, silent
 from amdkernel_mcp.results.kernels import BenchmarkResult, CheckResult, Finding, ProfileResult
 
 if TYPE_CHECKING:
@@ -39,14 +40,9 @@ if TYPE_CHECKING:
     from amdkernel_mcp.results.problems import ProblemList
     from amdkernel_mcp.runner_protocol.report import RunnerReport
 
-Progress = Callable[[str], None]
 INPUTS_IN_TURNS = 2
 """Of a case that is timed in turns: no kernel gains by fitting one of them."""
 _LONGEST_REASON = 160  # characters of why outputs were not judged
-
-
-def silent(_: str) -> None:
-    """Progress that is not shown."""
 
 
 def ran_of(compiled: Compiled, flags: Sequence[str], sandbox: Sandbox) -> Ran:
@@ -451,7 +447,7 @@ class KernelSteps:
         from amdkernel_mcp.execution.runner.job import runner_command
         from amdkernel_mcp.leases.leased_sandbox import exclusively
         from amdkernel_mcp.profiling.gated_counters import level_warning
-        from amdkernel_mcp.profiling.import_files import import_files
+        from amdkernel_mcp.profiling.import_recording import import_files
         from amdkernel_mcp.profiling.rocprofv3 import commands, listed_counters, uncounted
 
         self._refuse_hung(prepared)

@@ -13,11 +13,12 @@ from pydantic import TypeAdapter
 
 from amdkernel_mcp.kept_values import KeptValues, name_of
 from amdkernel_mcp.measurement.job import Measured
+from amdkernel_mcp.progress import Progress
 from amdkernel_mcp.results.kernels import CheckResult, Finding
 from amdkernel_mcp.runner_protocol.job import Timing
 
 if TYPE_CHECKING:
-    from amdkernel_mcp.engine.kernel_steps import KernelSteps, Progress
+    from amdkernel_mcp.engine.kernel_steps import KernelSteps
     from amdkernel_mcp.engine.prepared_kernel import PreparedKernel
     from amdkernel_mcp.measurement.job import MeasurementJob
 

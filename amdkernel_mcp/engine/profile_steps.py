@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from amdkernel_mcp.cache_folder import answers_folder
-from amdkernel_mcp.engine.kernel_steps import KernelSteps, Progress
+from amdkernel_mcp.engine.kernel_steps import KernelSteps
 from amdkernel_mcp.engine.known_steps import KnownSteps
 from amdkernel_mcp.engine.prepared_kernel import PreparedKernel, cannot_launch, side_of
 from amdkernel_mcp.hardware.specs import gpu_by_name
@@ -21,6 +21,7 @@ from amdkernel_mcp.profiling.kept_details import keep_details
 from amdkernel_mcp.profiling.options import ProfileOptions
 from amdkernel_mcp.profiling.profile import answer_of, details_of, facts_of
 from amdkernel_mcp.profiling.sampled import judged_outputs
+from amdkernel_mcp.progress import Progress
 from amdkernel_mcp.results.kernels import Finding, ProfileResult
 
 if TYPE_CHECKING:

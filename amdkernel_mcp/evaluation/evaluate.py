@@ -6,7 +6,6 @@ import hashlib
 import json
 import threading
 import time
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +22,7 @@ from amdkernel_mcp.evaluation.scores import scores
 from amdkernel_mcp.evaluation.suite import Suite, Task, read_suite
 from amdkernel_mcp.kernel_source import KernelSource, read_kernel
 from amdkernel_mcp.problems.problem_file import load_problem
+from amdkernel_mcp.progress import Progress
 from amdkernel_mcp.results.evaluation import EvaluatedKernel, Evaluation
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ def evaluate(
     out: Path,
     at_a_time: int,
     timed: bool = True,
-    on_progress: Callable[[str], None],
+    on_progress: Progress,
 ) -> Evaluation:
     """Judge each candidate of the suite in `folder` against its problem's baseline; rows already in `out` stand.
 
@@ -91,7 +91,7 @@ def evaluate(
     )
 
 
-def _require_correct_baseline(engine: Engine, task: Task, target: str, report: Callable[[str], None]) -> None:
+def _require_correct_baseline(engine: Engine, task: Task, target: str, report: Progress) -> None:
     report(f"{task.name}: checking the baseline")
     kernel = read_kernel(task.baseline)
     checked = engine.do(Check(problem=task.problem, source=kernel.source, file_name=kernel.file_name, target=target))
@@ -129,7 +129,7 @@ class _Run:
         log: RowLog,
         target: str,
         timed: bool,
-        report: Callable[[str], None],
+        report: Progress,
         *,
         done: int,
         of: int,

@@ -1,20 +1,15 @@
 """Ends the work of a cancelled call within a second: containers that it waits for are ended.
 
-The token of the current work is in a context variable, so that no function in between has to pass it on. Threads that a
-step starts itself get the context by `carried`.
+That of the present work is in `work.py`.
 """
 
 from __future__ import annotations
 
-import contextvars
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, TypeVar
 
 from amdkernel_mcp.errors import JobError
-
-_T = TypeVar("_T")
 
 
 class CancelledWorkError(JobError):
@@ -68,32 +63,3 @@ class Cancellation:
         finally:
             with self._lock:
                 del self._enders[key]
-
-
-_current: contextvars.ContextVar[Cancellation | None] = contextvars.ContextVar("cancellation", default=None)
-_NEVER = Cancellation()
-
-
-def current() -> Cancellation:
-    """The token of the work that this thread does; one that is never cancelled where there is none."""
-    return _current.get() or _NEVER
-
-
-@contextmanager
-def cancelled_by(token: Cancellation) -> Iterator[None]:
-    """The block is the work of `token`."""
-    before = _current.set(token)
-    try:
-        yield
-    finally:
-        _current.reset(before)
-
-
-def carried(work: Callable[..., _T]) -> Callable[..., _T]:
-    """`work` for another thread, as a part of the work that this one does."""
-    context = contextvars.copy_context()
-
-    def run(*given: Any, **named: Any) -> _T:
-        return context.copy().run(work, *given, **named)  # a context is entered by one thread at a time
-
-    return run

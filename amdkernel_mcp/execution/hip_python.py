@@ -3,16 +3,17 @@
 import subprocess
 import sys
 import zipfile
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 from amdkernel_mcp.bundled import folder
 from amdkernel_mcp.errors import ToolchainError
+from amdkernel_mcp.progress import Progress
 
 _PLATFORMS = ("manylinux_2_28_x86_64", "manylinux_2_27_x86_64", "manylinux_2_17_x86_64", "manylinux2014_x86_64")
 
 
-def hip_python(wheels: Path, python: tuple[int, int], progress: Callable[[str], None]) -> Mapping[str, bytes]:
+def hip_python(wheels: Path, python: tuple[int, int], progress: Progress) -> Mapping[str, bytes]:
     """Path in the search path to content. `wheels`: folder that keeps what was fetched. Raises ToolchainError."""
     files: dict[str, bytes] = {}
     for wheel in pinned_wheels(wheels, folder("sandbox") / "image" / "hip-python.txt", python, progress):
@@ -21,9 +22,7 @@ def hip_python(wheels: Path, python: tuple[int, int], progress: Callable[[str], 
     return files
 
 
-def pinned_wheels(
-    wheels: Path, requirements: Path, python: tuple[int, int], progress: Callable[[str], None]
-) -> list[Path]:
+def pinned_wheels(wheels: Path, requirements: Path, python: tuple[int, int], progress: Progress) -> list[Path]:
     """The wheels that the file `requirements` pins, fetched where `wheels` lacks them. Raises ToolchainError."""
     pins = [line.split("==") for line in requirements.read_text().split() if "==" in line]
     tag = "cp311" if python == (3, 11) else "cp312"

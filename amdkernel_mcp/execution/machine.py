@@ -6,9 +6,8 @@ from pathlib import Path
 from amdkernel_mcp.config import Settings
 from amdkernel_mcp.errors import AmdkernelError, DatabaseError
 from amdkernel_mcp.execution.sandboxes import Sandboxes
+from amdkernel_mcp.progress import Progress
 from amdkernel_mcp.results.machine import ArchCoverage, CoverageResult, DoctorResult, TargetInfo, TargetsResult
-
-Progress = Callable[[str], None]
 
 
 class Machine:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from amdkernel_mcp.config import Settings
 from amdkernel_mcp.errors import TargetError
+from amdkernel_mcp.execution.added_hosts import added_host
 from amdkernel_mcp.execution.gpus import local_gpus
 from amdkernel_mcp.execution.remote_gpus import remote_gpus
 from amdkernel_mcp.execution.targets import SLURM
@@ -27,6 +28,8 @@ def render_node(settings: Settings, target: Target, workers: WorkerHub | None = 
         if held is None:
             raise TargetError(f"no GPU of {target.name} is held")
         return held
+    if (added := added_host(target.host, settings)) is not None:
+        return added.render_node(target)
     for gpu in _gpus(settings, target.host, workers):
         if gpu.index == target.index:
             return gpu.render_node

@@ -6,6 +6,7 @@ import threading
 from typing import TYPE_CHECKING
 
 from amdkernel_mcp.config import Settings
+from amdkernel_mcp.execution.added_hosts import added_host
 from amdkernel_mcp.execution.sandbox import Sandbox
 from amdkernel_mcp.hardware.target import Target
 
@@ -26,8 +27,8 @@ class Sandboxes:
 
     def of(self, target: Target) -> Sandbox:
         """The sandbox for work on `target`. Raises SandboxError, ToolchainError, TargetError, CancelledWorkError."""
-        if target.host is not None and target.host not in self._settings.hosts and self.workers is not None:
-            self.workers.connection(target.host)  # not under the lock: it may take a minute to come back
+        if target.host is not None and (workers := self._workers_of(target)) is not None:
+            workers.connection(target.host)  # not under the lock: it may take a minute to come back
         key = (target.host, target.index)
         with self._lock:
             lost = self._opened.get(key)
@@ -38,11 +39,19 @@ class Sandboxes:
                 self._opened[key] = self._open(target)
             return self._opened[key]
 
+    def _workers_of(self, target: Target) -> WorkerHub | None:
+        """What reaches the host of a target, if a worker brought it."""
+        if target.host is None or target.host in self._settings.hosts or added_host(target.host, self._settings):
+            return None
+        return self.workers
+
     def _open(self, target: Target) -> Sandbox:
         from amdkernel_mcp.execution.open_sandbox import open_sandbox
 
-        if target.host is not None and target.host not in self._settings.hosts and self.workers is not None:
-            return self.workers.sandbox(target.host, target.index)
+        if target.host is not None and (workers := self._workers_of(target)) is not None:
+            return workers.sandbox(target.host, target.index)
+        if (added := added_host(target.host, self._settings)) is not None:
+            return added.open(target)
         return open_sandbox(self._settings, host=target.host, gpu=target.index, compiles=self._compiles)
 
     def without_gpu(self) -> Sandbox:

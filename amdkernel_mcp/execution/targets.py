@@ -1,4 +1,4 @@
-"""Where code runs: the emulator, this machine's GPUs, the GPUs of configured hosts and of hosts that reach out."""
+"""Where code runs: the emulator, GPUs of this machine, of configured and added hosts, and of hosts that reach out."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from amdkernel_mcp.config import Settings
 from amdkernel_mcp.errors import InfrastructureError, UnknownTargetError
+from amdkernel_mcp.execution.added_hosts import added_host, added_hosts
 from amdkernel_mcp.execution.gpus import id_of, local_gpus
 from amdkernel_mcp.hardware.pool import is_in_pool, is_pool, no_gpu_in_pool
 from amdkernel_mcp.hardware.specs import UNKNOWN_PART, lookup
@@ -43,7 +44,8 @@ def find_target(name: str | None, settings: Settings, workers: WorkerHub | None 
     if host == SLURM and settings.slurm is not None:
         return _of_slurm(settings.slurm, index)
     is_remote = host in settings.hosts and re.fullmatch(r"\d{1,3}", index) is not None
-    known = _of_host(settings, host) if is_remote else _here()
+    added = added_host(host, settings)
+    known = _of_host(settings, host) if is_remote else [*added.targets()] if added is not None else _here()
     if workers is not None and all(target.name != name for target in known):
         brought = workers.find(host) if re.fullmatch(r"\d{1,3}|gfx\w+", index) else None
         known += [target for each in ([brought] if brought else workers.hosts()) for target in _of_worker(each)]
@@ -52,7 +54,8 @@ def find_target(name: str | None, settings: Settings, workers: WorkerHub | None 
             return target
     if is_remote and not known:
         raise UnknownTargetError(f"there is no target {name!r}: {_no_gpu(host)}", hint=_DRIVER_HINT)
-    names = [target.name for target in known] + ([] if is_remote else [f"{h}:0" for h in settings.hosts])
+    others = [] if is_remote or added else [f"{h}:0" for h in settings.hosts]
+    names = [target.name for target in known] + others
     away = [] if workers is None else [f"{seen}:{index}" for seen in workers.seen]
     near = difflib.get_close_matches(name, [*names, *away], n=1)
     meant = f"; did you mean {near[0]}?" if near else ""
@@ -82,6 +85,12 @@ def list_targets(settings: Settings, workers: WorkerHub | None = None) -> list[T
         except InfrastructureError as error:
             note = f"{error.message}; {error.hint}" if error.hint else error.message
             listed.append(_unknown(host, note, settings))
+    for added in added_hosts(settings):
+        try:
+            listed += [_info(target, settings) for target in added.targets()]
+        except InfrastructureError as error:
+            note = f"{error.message}; {error.hint}" if error.hint else error.message
+            listed.append(_unknown(added.name, note, settings))
     if settings.slurm:
         why_not = None if workers is not None and workers.is_open else "only a running `amdkernel serve` has it"
         listed += [_info(_of_slurm(settings.slurm, arch), settings, why_not) for arch in settings.slurm.gres]

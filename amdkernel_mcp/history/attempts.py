@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from amdkernel_mcp.errors import AmdkernelError, DocumentationError, HistoryError
-from amdkernel_mcp.history.recorder import NAMED_PARENT
 from amdkernel_mcp.kernel_source import is_attempt
+from amdkernel_mcp.progress import Progress, silent
 from amdkernel_mcp.quoting import harmless
 from amdkernel_mcp.results.history import AttemptList, AttemptShown, Export, Lesson, Pruned, Replay
 from amdkernel_mcp.results.history import ListedAttempt as Line
@@ -37,10 +37,6 @@ MOST_LESSONS = 3
 """In one answer of a search."""
 
 
-def silent(_: str) -> None:
-    """Progress that is not shown."""
-
-
 @dataclass(frozen=True)
 class RecordedCompile:
     """A compile as it was, with its flags."""
@@ -60,7 +56,7 @@ class Verbs(Protocol):
         baseline: str | None,
         problem: str,
         target: str | None,
-        on_progress: Callable[[str], None],
+        on_progress: Progress,
     ) -> JobAnswer:
         """Run the verb of `attempt` again."""
 
@@ -130,12 +126,13 @@ class Attempts:
 
     @contextlib.contextmanager
     def under(self, parent: str, *, by: str) -> Iterator[None]:
-        """Attempts of this thread have this parent meanwhile. Raises HistoryError unless it is an attempt of `by`."""
-        token = NAMED_PARENT.set(self._history.find(parent, by=by).attempt.id)
+        """What is recorded has this parent meanwhile: for an engine with one user. Raises HistoryError unless it is an
+        attempt of `by`."""
+        before, self._recorder.parent = self._recorder.parent, self._history.find(parent, by=by).attempt.id
         try:
             yield
         finally:
-            NAMED_PARENT.reset(token)
+            self._recorder.parent = before
 
     def note(self, name: str, text: str, *, by: str | None = None) -> Lesson:
         """Keep what was learnt from an attempt."""
@@ -222,7 +219,7 @@ class Attempts:
         ]
         return RewardList(rewards=shown, modelled=options.modelled)
 
-    def replay(self, name: str, *, target: str | None = None, on_progress: Callable[[str], None] = silent) -> Replay:
+    def replay(self, name: str, *, target: str | None = None, on_progress: Progress = silent) -> Replay:
         """Run an attempt, or an export, again; on `target` instead of the one it names. Says whether it holds."""
         attempt, read = self._open(name)
         with tempfile.TemporaryDirectory(prefix="amdkernel-replay-") as folder:

@@ -8,7 +8,6 @@ import sqlite3
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future
-from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -25,9 +24,6 @@ if TYPE_CHECKING:
 
 LOCAL = "local"
 """Who acts where there are no users."""
-
-NAMED_PARENT: ContextVar[str | None] = ContextVar("named_parent", default=None)
-"""The attempt that the caller names as the parent of what it does next; `Attempts.under` sets it."""
 
 _A = TypeVar("_A", bound=JobAnswer)
 _PRUNING_S = 10.0  # that `close` waits for the removal of old files
@@ -61,6 +57,8 @@ class Recorder:
         """`daily`: called when the history is opened, once a day, after old files were removed."""
         self._settings = settings
         self._daily = daily
+        self.parent: str | None = None
+        """Of what names none itself: `Attempts.under` sets it. None: the attempt before it."""
         self._lock = threading.Lock()
         self._opening: Future[History] | None = None
         self._thread: threading.Thread | None = None
@@ -97,7 +95,7 @@ class Recorder:
         whole, answer = answer, _without_samples(answer)
         try:
             history = self.history()
-            named = tried.parent or NAMED_PARENT.get()
+            named = tried.parent or self.parent
             parent = history.parent(tried.by, tried.problem.name if tried.problem else None, named)
             attempt = _attempt(history, tried, whole, parent.id if parent else named)
             history.add(attempt, parent_source=parent.source if parent else None)

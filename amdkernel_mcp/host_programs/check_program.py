@@ -7,7 +7,7 @@ itself is not used: its files are compared with the reference by us. The emulato
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import partial
@@ -22,11 +22,12 @@ from amdkernel_mcp.checking.expected.reference import expected_outputs
 from amdkernel_mcp.checking.judging.judge import RunJudgement, judge_run
 from amdkernel_mcp.checking.judging.judge_report import CaseJudgement
 from amdkernel_mcp.checking.judging.summary import summarise
-from amdkernel_mcp.execution.cancellation import carried
 from amdkernel_mcp.execution.runner.program import Look, ProgramRun, run_program
 from amdkernel_mcp.execution.runner.program_build import build_program
+from amdkernel_mcp.execution.work import carried
 from amdkernel_mcp.findings.programs import findings_in_orders
 from amdkernel_mcp.host_programs.contract import input_files, outputs_in, words_of
+from amdkernel_mcp.progress import Progress, silent
 from amdkernel_mcp.results.host_programs import ProgramCheckResult
 from amdkernel_mcp.results.kernels import CheckVerdict, Finding, SeedReveal
 from amdkernel_mcp.runner_protocol.report import CaseReport
@@ -76,7 +77,7 @@ def check_program(
     program: Program,
     key: SeedKey,
     cache_dir: Path | None,
-    on_progress: Callable[[str], None],
+    on_progress: Progress,
 ) -> ProgramCheckResult:
     """Build the program and run it on every case with every seed.
 
@@ -134,7 +135,7 @@ def _run(job: _Job, call: Call, expected: dict[str, Array]) -> _Ran:
         timeout_s=RUN_TIMEOUT_S,
         look=Look(memory=job.target.kind == "emulator"),
         on_output=lambda _, piece: printed.extend(piece[: _MOST_BUILD_OUTPUT - len(printed)]),
-        on_progress=lambda _: None,
+        on_progress=silent,
     )
     seconds = time.monotonic() - began
     return _Ran(_judgement(job, call, ended, expected, printed.decode(errors="replace")), seconds)

@@ -21,6 +21,7 @@ from amdkernel_mcp.kernel_source import EXTENSION, is_extension
 from amdkernel_mcp.problems.problem import Problem
 from amdkernel_mcp.problems.problem_file import load_problem
 from amdkernel_mcp.problems.size_limits import SizeLimits
+from amdkernel_mcp.progress import Progress
 
 KERNEL = "kernel.hip"
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
@@ -36,7 +37,7 @@ class Means:
     cache_dir: Path
     install_torch: Callable[[], object]
     compiles: Callable[[str], str | None]
-    on_progress: Callable[[str], None]
+    on_progress: Progress
 
 
 @dataclass(frozen=True)

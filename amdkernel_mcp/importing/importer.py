@@ -18,14 +18,10 @@ from amdkernel_mcp.importing.inspect_module import ModuleFile
 from amdkernel_mcp.importing.task_folders import read_source
 from amdkernel_mcp.problems.own_problems import OwnProblems
 from amdkernel_mcp.problems.signature import signature
+from amdkernel_mcp.progress import Progress, silent
 from amdkernel_mcp.results.problems import CreatedProblem, ImportedProblem, ScaledSize
 
-Progress = Callable[[str], None]
 _SHOWN_CHARS = 6000  # of a drafted kernel: an answer has to fit into what a model reads at once
-
-
-def silent(_: str) -> None:
-    """Progress that is not shown."""
 
 
 class Importer:

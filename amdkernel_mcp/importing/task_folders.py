@@ -1,4 +1,6 @@
-"""The folders of other collections as the text of one PyTorch module."""
+"""The files and folders of other collections as the text of one PyTorch module.
+
+A collection is a `Collection`: ours are below, and other packages may add theirs."""
 
 from __future__ import annotations
 
@@ -8,9 +10,10 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 from amdkernel_mcp.errors import ImportRefused, InputError
+from amdkernel_mcp.extensions import installed
 from amdkernel_mcp.importing.inspect_module import ModuleFile
 
 _LARGEST = 48 << 10
@@ -19,15 +22,66 @@ _MOST_TESTS = 8
 _Case = dict[str, Any]
 
 
+@runtime_checkable
+class Collection(Protocol):
+    """Problems of one kind that can be imported."""
+
+    name: str
+
+    def holds(self, path: Path) -> bool:
+        """Whether this file or folder is one of its problems. It opens nothing large."""
+        ...
+
+    def read(self, path: Path, mode: str) -> ModuleFile:
+        """Its problem as a module, whose text is not run here. Raises InputError, ImportRefused with the reason."""
+        ...
+
+
+class GpuMode:
+    """Implements `Collection`: a folder with task.yml, reference.py and perhaps other files."""
+
+    name = "GPU-MODE"
+
+    def holds(self, path: Path) -> bool:
+        """See `Collection`."""
+        return self._task(path).is_file()
+
+    def read(self, path: Path, mode: str) -> ModuleFile:
+        """See `Collection`."""
+        return _gpu_mode(path, _yaml(self._task(path)), mode)
+
+    def _task(self, path: Path) -> Path:
+        return next((file for file in (path / "task.yml", path / "task.yaml") if file.is_file()), path / "task.yml")
+
+
+class AgentKernelArena:
+    """Implements `Collection`: a folder with config.yaml and the module of a PyTorch task."""
+
+    name = "AgentKernelArena"
+
+    def holds(self, path: Path) -> bool:
+        """See `Collection`."""
+        return (path / "config.yaml").is_file()
+
+    def read(self, path: Path, mode: str) -> ModuleFile:
+        """See `Collection`."""
+        return _arena(path, mode)
+
+
+COLLECTIONS: tuple[Collection, ...] = (GpuMode(), AgentKernelArena())
+
+
 def read_source(path: Path, mode: str) -> ModuleFile:
-    """The module that a file or a folder of another collection holds. Raises InputError, ImportRefused."""
+    """The module that a file or a folder of another collection holds; a file that none claims is a PyTorch module.
+
+    Raises InputError, ImportRefused; InfrastructureError for a package that cannot be loaded.
+    """
+    others = installed("collections", Collection)  # type: ignore[type-abstract]
+    for collection in (*COLLECTIONS, *others):
+        if collection.holds(path):
+            return collection.read(path, mode)
     if not path.is_dir():
         return ModuleFile(_text(path, _LARGEST), str(path), mode)
-    for name in ("task.yml", "task.yaml"):
-        if (path / name).is_file():
-            return _gpu_mode(path, _yaml(path / name), mode)
-    if (path / "config.yaml").is_file():
-        return _arena(path, mode)
     raise InputError(
         f"{path} is not a task folder: it has neither task.yml nor config.yaml",
         hint="KernelBench: the module's file; GPU-MODE: the folder with task.yml; AgentKernelArena: with config.yaml",

@@ -10,8 +10,8 @@ from typing import Any, Final
 
 from amdkernel_mcp import tracing
 from amdkernel_mcp.execution.cancellation import Cancellation
+from amdkernel_mcp.execution.work import Work
 from amdkernel_mcp.jobs.request import Answer, Request
-from amdkernel_mcp.leases.work import Work
 from amdkernel_mcp.results.job_answer import JobStatus
 
 FINISHED: Final = frozenset({"done", "failed", "cancelled"})
@@ -50,7 +50,7 @@ class Job:
 
     def __post_init__(self) -> None:
         """The work is its owner's."""
-        self.work = Work(self.owner)
+        self.work = Work(self.owner, self.cancellation)
 
     def wait(self, timeout_s: float) -> bool:
         """Whether the job ended within `timeout_s`."""

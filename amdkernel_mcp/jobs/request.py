@@ -8,10 +8,10 @@ from typing import Any
 
 from amdkernel_mcp.engine.verbs.table import VERB_NAMED
 from amdkernel_mcp.hardware.target import is_emulated
+from amdkernel_mcp.progress import Progress
 from amdkernel_mcp.results.job_answer import JobAnswer
 
 Answer = JobAnswer
-Progress = Callable[[str], None]
 
 
 @dataclass(frozen=True)

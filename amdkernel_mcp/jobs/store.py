@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING
 
 from amdkernel_mcp import tracing
 from amdkernel_mcp.errors import AmdkernelError, DatabaseError, JobError
-from amdkernel_mcp.execution.cancellation import CancelledWorkError, cancelled_by
+from amdkernel_mcp.execution.cancellation import CancelledWorkError
+from amdkernel_mcp.execution.work import doing
 from amdkernel_mcp.execution.workers.connection import LostWorkerError
 from amdkernel_mcp.hardware.pool import is_pool
 from amdkernel_mcp.jobs.away import AwayHosts, waiting_for
@@ -28,10 +29,10 @@ from amdkernel_mcp.jobs.lanes import Lanes
 from amdkernel_mcp.jobs.overview import Overview, Place
 from amdkernel_mcp.jobs.pools import Pools
 from amdkernel_mcp.jobs.quotas import Quotas
-from amdkernel_mcp.jobs.request import Answer, Perform, Progress, Request, is_gpu
+from amdkernel_mcp.jobs.request import Answer, Perform, Request, is_gpu
 from amdkernel_mcp.leases.gpu_health import QuarantinedError
 from amdkernel_mcp.leases.held import LeaseLostError
-from amdkernel_mcp.leases.work import on_behalf_of
+from amdkernel_mcp.progress import Progress
 
 if TYPE_CHECKING:
     from amdkernel_mcp.results.job_answer import JobStatus
@@ -304,8 +305,7 @@ class JobStore:
             with (
                 tracing.below(job.trace),
                 tracing.span("job", job=job.id, verb=job.request.verb, lane=job.lane),
-                cancelled_by(job.cancellation),
-                on_behalf_of(job.work),
+                doing(job.work),
             ):
                 job.cancellation.check()
                 job.answer = self._answer(job, report)
@@ -411,7 +411,7 @@ class JobStore:
         self._ended.setdefault(job.owner, deque()).append(job)
         if job.begun_s is not None:
             seconds = job.finished_s - job.begun_s
-            self._usage.add(job.owner, job.work.gpu_s if is_gpu(job.lane) else seconds)
+            self._usage.add(job.owner, job.work.used.gpu_s if is_gpu(job.lane) else seconds)
             for lane in filter(None, {job.lane, job.pool}):
                 self._mean_s[lane] = 0.8 * self._mean_s.get(lane, seconds) + 0.2 * seconds
         self._watch(job)

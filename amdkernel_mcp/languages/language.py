@@ -1,7 +1,7 @@
 """What a language is: it knows its texts, reads their launch plan, and has a toolchain."""
 
 from collections.abc import Collection, Mapping
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from amdkernel_mcp.compiler.toolchain import Toolchain
 from amdkernel_mcp.launch.plan import LaunchPlan
@@ -9,8 +9,9 @@ from amdkernel_mcp.problems.problem import Problem
 from amdkernel_mcp.results.kernels import CheckResult
 
 
+@runtime_checkable
 class Language(Protocol):
-    """One language in which a candidate may be written. It is listed in `table.py`."""
+    """One language in which a candidate may be written: listed in `table.py`, or added by another package."""
 
     name: str
     """As answers and documents have it."""

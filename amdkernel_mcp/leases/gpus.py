@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 
 from amdkernel_mcp.errors import TargetError
 from amdkernel_mcp.execution.gpu_idle import read_state
+from amdkernel_mcp.execution.work import current_work
 from amdkernel_mcp.leases.gpu_leases import GpuLeases, Kind
 from amdkernel_mcp.leases.health_kernel import HealthKernel
-from amdkernel_mcp.leases.held import holds, lease
+from amdkernel_mcp.leases.held import lease
 from amdkernel_mcp.leases.hygiene import Hygiene
-from amdkernel_mcp.leases.work import current_work
+from amdkernel_mcp.progress import Progress, silent
 
 if TYPE_CHECKING:
     from amdkernel_mcp.execution.sandbox import Sandbox
@@ -44,17 +45,18 @@ class LeasedGpu:
         )
 
     @contextmanager
-    def leased(self, kind: Kind, on_progress: Callable[[str], None] = lambda _: None) -> Iterator[None]:
+    def leased(self, kind: Kind, on_progress: Progress = silent) -> Iterator[None]:
         """A block that holds this GPU; inside another such block it has it already.
 
         Raises what `held.lease` raises, SandboxError, and QuarantinedError for a GPU that is not fit for use.
         """
-        if holds(self._gpu):
+        work = current_work()
+        if self._gpu in work.held:
             yield
             return
         self._leases.health.refuse_quarantined(self._gpu, self._target)
         with (
-            lease(self._leases, self._gpu, kind, current_work(), on_progress) as asked,
+            lease(self._leases, self._gpu, kind, work, on_progress) as asked,
             self._hygiene.watched(asked),
         ):
             yield

@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-import contextvars
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 
 from amdkernel_mcp import tracing
 from amdkernel_mcp.database.leases import LEASE_S
 from amdkernel_mcp.errors import DatabaseError, TargetError
-from amdkernel_mcp.execution.cancellation import Cancellation, CancelledWorkError, cancelled_by, current
+from amdkernel_mcp.execution.cancellation import Cancellation, CancelledWorkError
+from amdkernel_mcp.execution.work import Work, doing
 from amdkernel_mcp.leases.gpu_leases import Asked, GpuLeases, Kind
-from amdkernel_mcp.leases.work import Work
+from amdkernel_mcp.progress import Progress, silent
 
 RENEW_S = 5.0
 MARGIN_S = 10.0
 """Before the deadline, what still runs is ended: it has to be gone when the next one begins."""
 ASK_EVERY_S = 0.2
 SAY_EVERY_S = 2.0
-
-_held: contextvars.ContextVar[frozenset[str]] = contextvars.ContextVar("held", default=frozenset())
 
 
 class LeaseLostError(TargetError):
@@ -34,51 +33,43 @@ class LeaseLostError(TargetError):
         )
 
 
-def holds(gpu: str) -> bool:
-    """Whether the present work holds the GPU alone already."""
-    return gpu in _held.get()
-
-
 @contextmanager
-def lease(
-    leases: GpuLeases, gpu: str, kind: Kind, work: Work, on_progress: Callable[[str], None] = lambda _: None
-) -> Iterator[Asked]:
-    """Wait for the GPU, and hold it while the block runs.
+def lease(leases: GpuLeases, gpu: str, kind: Kind, work: Work, on_progress: Progress = silent) -> Iterator[Asked]:
+    """Wait for the GPU, and hold it for `work` while the block runs.
 
     Raises LeaseLostError at the end of a block that did not hold it all the time, DatabaseError when no lease can be
     taken, CancelledWorkError.
     """
     with tracing.span("wait for lease", gpu=gpu, kind=kind):
-        asked = _wait_for(leases, gpu, kind, work.owner, on_progress)
-    lost, outer = Cancellation(), current()
+        asked = _wait_for(leases, gpu, kind, work, on_progress)
+    lost, outer = Cancellation(), work.cancellation
+    inside = replace(work, cancellation=lost, held=work.held | ({gpu} if kind == "exclusive" else set()))
     ended = threading.Event()
     keeper = threading.Thread(target=_keep, args=(leases, asked, ended, lost), name="lease", daemon=True)
-    token = _held.set(_held.get() | ({gpu} if kind == "exclusive" else set()))
     keeper.start()
     begun_s = time.monotonic()
     try:
-        with outer.ending_with(lost.cancel), cancelled_by(lost):
+        with outer.ending_with(lost.cancel), doing(inside):
             yield asked
     except CancelledWorkError:
         if outer.asked:
             raise
         raise LeaseLostError(gpu) from None
     finally:
-        _held.reset(token)
         ended.set()
         keeper.join()
-        work.gpu_s += time.monotonic() - begun_s
+        work.used.gpu_s += time.monotonic() - begun_s
         still_ours = _given_back(leases, asked)
     if not still_ours or lost.asked:
         raise LeaseLostError(gpu)
 
 
-def _wait_for(leases: GpuLeases, gpu: str, kind: Kind, owner: str, on_progress: Callable[[str], None]) -> Asked:
-    asked, granted = leases.ask(gpu, kind, owner)
+def _wait_for(leases: GpuLeases, gpu: str, kind: Kind, work: Work, on_progress: Progress) -> Asked:
+    asked, granted = leases.ask(gpu, kind, work.owner)
     said_s = 0.0
     try:
         while not granted:
-            current().check()
+            work.cancellation.check()
             if time.monotonic() - said_s > SAY_EVERY_S:
                 others, seconds = leases.ahead(asked)
                 on_progress(f"waiting for the GPU: {others} before this one, the first for {seconds:.0f} s")

@@ -16,7 +16,6 @@ has come back, and on a GPU without a baseline: one that is new here, or was rel
 
 from __future__ import annotations
 
-import contextvars
 import logging
 import re
 import time
@@ -26,8 +25,9 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from amdkernel_mcp.errors import AmdkernelError, DatabaseError
-from amdkernel_mcp.execution.cancellation import Cancellation, CancelledWorkError, cancelled_by
+from amdkernel_mcp.execution.cancellation import Cancellation, CancelledWorkError
 from amdkernel_mcp.execution.gpu_idle import MOST_BUSY_PERCENT, GpuState
+from amdkernel_mcp.execution.work import Ending, cancelled_by, current_work, doing
 from amdkernel_mcp.leases.gpu_health import GpuHealth, QuarantinedError
 
 if TYPE_CHECKING:
@@ -51,19 +51,9 @@ _WORDS = {
 }
 
 
-@dataclass
-class _Ending:
-    """How the job of the present block went wrong, if it did."""
-
-    why: str | None = None
-
-
-_ending: contextvars.ContextVar[_Ending | None] = contextvars.ContextVar("ending", default=None)
-
-
 def note_ending(why: str | None) -> None:
     """The present job went wrong in this way; None: it did not."""
-    ending = _ending.get()
+    ending = current_work().ending
     if ending is not None and why is not None:
         ending.why = ending.why or why
 
@@ -110,12 +100,11 @@ class Hygiene:
     def watched(self, asked: Asked) -> Iterator[None]:
         """A block with a job under this lease. Raises QuarantinedError before it, and what `look` raises."""
         self._before(asked)
-        ending = _Ending()
-        token = _ending.set(ending)
+        ending = Ending()
         try:
-            yield
+            with doing(replace(current_work(), ending=ending)):
+                yield
         finally:
-            _ending.reset(token)
             with cancelled_by(Cancellation()):  # the GPU of a cancelled job is looked at as well
                 self._after(asked, ending.why)
 

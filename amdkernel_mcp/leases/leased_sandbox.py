@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
 from typing import TYPE_CHECKING, Unpack
@@ -13,6 +13,7 @@ from amdkernel_mcp.errors import TargetError
 from amdkernel_mcp.execution.sandbox import Completed, RunOptions, Sandbox, SandboxKind
 from amdkernel_mcp.execution.sandboxes import Sandboxes
 from amdkernel_mcp.hardware.target import Target
+from amdkernel_mcp.progress import Progress
 
 if TYPE_CHECKING:
     from amdkernel_mcp.execution.slurm.allocations import Allocations
@@ -84,7 +85,7 @@ class LeasedSandboxes(Sandboxes):
         """See `Sandboxes.of`. GPUs of Slurm are leased by Slurm."""
         from amdkernel_mcp.execution.slurm.slurm_sandbox import SlurmSandbox
         from amdkernel_mcp.execution.targets import SLURM
-        from amdkernel_mcp.leases.work import current_work
+        from amdkernel_mcp.execution.work import current_work
 
         if target.host != SLURM:
             return super().of(target)
@@ -127,13 +128,14 @@ class LeasedSandboxes(Sandboxes):
         if target.index is None:
             return sandbox
         find = partial(render_node, self._settings, target, self.workers)
-        if self.workers is None or target.host is None or target.host in self._settings.hosts:
+        workers = self._workers_of(target)
+        if workers is None:
             return LeasedSandbox(sandbox, LeasedGpu(self.leases, sandbox, target, find))
-        reset = ResetByWorker(self.leases, self.workers, target)
+        reset = ResetByWorker(self.leases, workers, target)
         return LeasedSandbox(sandbox, LeasedGpu(self.leases, sandbox, target, find, reset))
 
 
-def exclusively(sandbox: Sandbox, on_progress: Callable[[str], None]) -> AbstractContextManager[None, bool | None]:
+def exclusively(sandbox: Sandbox, on_progress: Progress) -> AbstractContextManager[None, bool | None]:
     """A block in which no other work uses the GPU of `sandbox`. Raises what `held.lease` raises."""
     from amdkernel_mcp.execution.slurm.slurm_sandbox import SlurmSandbox
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Callable, Mapping, Sequence
+import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
@@ -14,10 +15,10 @@ from amdkernel_mcp.execution.runner.program_build import build_program
 from amdkernel_mcp.execution.runner.program_files import Program
 from amdkernel_mcp.port.cuda_names import LIST_NAMES, CudaNames
 from amdkernel_mcp.port.keep_warps import FOLDER, flags_for, header_files
-from amdkernel_mcp.port.own_definitions import beside_hip, defined_twice
 from amdkernel_mcp.port.sources import CudaProgram, with_sizes
 from amdkernel_mcp.port.tokens import read_tokens
 from amdkernel_mcp.port.translate import Change, diff, hip_name, included, translate
+from amdkernel_mcp.progress import Progress
 from amdkernel_mcp.runner_protocol.records import PROGRAM
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from amdkernel_mcp.results.kernels import Diagnostic
 
 LIST_TIMEOUT_S = 60.0
+_TWICE = re.compile(r"error: redefinition of '(\w+)'")
 _OWN = "own_names.h"  # HIP's functions that the program defines itself
 _TRIES = 3
 
@@ -62,7 +64,7 @@ def hip_names(sandbox: Sandbox) -> CudaNames:
     return CudaNames.of(names, headers)
 
 
-def port(sandbox: Sandbox, wanted: Wanted, on_progress: Callable[[str], None]) -> Ported:
+def port(sandbox: Sandbox, wanted: Wanted, on_progress: Progress) -> Ported:
     """Translate or wrap the program, then compile and link it for all architectures. A failed build is a value.
 
     Raises InputError for defines, SandboxError.
@@ -179,3 +181,17 @@ def _with_own(program: Program, known: Sequence[str], wanted: Wanted) -> Program
         files[_OWN] = f"#pragma once\n#include <{start}>\n{beside_hip(known)}".encode()
         flags += ["-include", _OWN]
     return replace(program, files=files, flags=(*program.flags, *flags))
+
+
+def defined_twice(messages: str) -> list[str]:
+    """The names that a compiler reports as defined again."""
+    return sorted(set(_TWICE.findall(messages)))
+
+
+def beside_hip(names: Iterable[str]) -> str:
+    """Lines after HIP's headers: calls take the program's function where it fits best, else HIP's."""
+    return "".join(
+        f"template <class... A> __device__ inline auto own_{name}(A... a) -> decltype(::{name}(a...))\n"
+        f"{{ return ::{name}(a...); }}\n#define {name} own_{name}\n"
+        for name in names
+    )

@@ -6,7 +6,7 @@ A program that is wrong on both, or that differs from run to run, proves nothing
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -14,6 +14,7 @@ from amdkernel_mcp.counted import counted
 from amdkernel_mcp.execution.runner.program import Look, run_program
 from amdkernel_mcp.findings.programs import findings_in_orders
 from amdkernel_mcp.port.compare import Said, difference
+from amdkernel_mcp.progress import Progress
 from amdkernel_mcp.results.port import PortRun, PortVerdict
 from amdkernel_mcp.runner_protocol.records import REPORT, DispatchRecord, read_dispatches
 
@@ -59,9 +60,7 @@ class Ran:
     crashed: str | None  # what stopped a kernel
 
 
-def verify(
-    program: Program, narrow: Place, wide: Place, *, timeout_s: float, on_progress: Callable[[str], None]
-) -> Verified:
+def verify(program: Program, narrow: Place, wide: Place, *, timeout_s: float, on_progress: Progress) -> Verified:
     """Run a built program on both. Raises SandboxError."""
     first = run_on(program, narrow, timeout_s, on_progress)
     if first.stopped:
@@ -92,7 +91,7 @@ def verify(
     return Verified("wave64_mistake", f"{reason}: {second.crashed or found}", found, runs)
 
 
-def run_on(program: Program, place: Place, timeout_s: float, on_progress: Callable[[str], None]) -> Ran:
+def run_on(program: Program, place: Place, timeout_s: float, on_progress: Progress) -> Ran:
     """Run a built program in one place. Raises SandboxError."""
     printed = bytearray()
     began = time.monotonic()

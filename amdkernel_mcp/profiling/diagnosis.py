@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 
+from amdkernel_mcp.extensions import installed
 from amdkernel_mcp.measurement.time_interval import LAUNCH_US
 from amdkernel_mcp.profiling.rules.answer import RULED_OUT, Found, RuledOut, docs_of, finding
 from amdkernel_mcp.profiling.rules.emulated import RULES
@@ -20,10 +21,10 @@ LEAST_GAIN = 1.05
 def diagnose(kernels: Sequence[Facts], focus: Focus | None = None) -> list[Diagnosis]:
     """Findings of all kernels, what may cost most time first; then, for each kernel, what is ruled out, and why.
 
-    `focus`: only rules of this topic.
+    `focus`: only rules of this topic. Raises InfrastructureError for rules of a package that cannot be loaded.
     """
     named = len(kernels) > 1
-    rules = [rule for rule in RULES if focus in (None, rule.topic)]
+    rules = [rule for rule in (*RULES, *installed("rules", Rule)) if focus in (None, rule.topic)]
     found: list[tuple[float, Diagnosis]] = []
     excluded: list[Diagnosis] = []
     for facts in sorted(kernels, key=lambda facts: -facts.model.time_us):

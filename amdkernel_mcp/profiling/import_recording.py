@@ -1,7 +1,8 @@
 """The profile of a recording on disk: metrics with notes, warnings, and a diagnosis where the data allows one."""
 
+import tempfile
 from collections.abc import Iterable, Mapping, Sequence
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from statistics import fmean, median
 
 from amdkernel_mcp.hardware.specs import Gpu, gpu_by_name, lookup
@@ -151,3 +152,16 @@ def _totals(row: KernelTotals) -> KernelProfile:
     metrics = {name: quantity(value, "ns", "measured") for name, value in rows.items()}
     metrics["Dispatches"] = quantity(row.calls, "count", "measured")
     return KernelProfile(name=row.kernel, dispatches=row.calls, metrics=metrics, bound=None)
+
+
+def import_files(files: Mapping[str, bytes], *, gpu: str) -> ProfileResult:
+    """The profile of a recording whose files are given by relative path. Raises ProfileFileError."""
+    with tempfile.TemporaryDirectory(prefix="amdkernel-profile-") as folder:
+        for name, data in files.items():
+            path = PurePosixPath(name)
+            if path.is_absolute() or ".." in path.parts:
+                continue  # code in a sandbox must not choose where we write
+            place = Path(folder, *path.parts)
+            place.parent.mkdir(parents=True, exist_ok=True)
+            place.write_bytes(data)
+        return import_recording(Path(folder), gpu=gpu)

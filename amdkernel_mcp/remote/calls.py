@@ -11,6 +11,7 @@ from typing import Any, NoReturn, TypeVar
 
 from amdkernel_mcp import __version__
 from amdkernel_mcp.errors import AmdkernelError, InfrastructureError, InputError
+from amdkernel_mcp.progress import Progress, silent
 from amdkernel_mcp.remote.connection import SILENT_S, NoAnswer, NotConnected, Remote
 from amdkernel_mcp.remote.envelope import CAPABILITIES_KEY, ENVELOPE_VERSION, VERSION_KEY
 from amdkernel_mcp.results.jobs import EXIT_CODE_KEY
@@ -25,10 +26,6 @@ _SENT = {"kernel.hip": "file_name", "baseline.hip": "baseline_file"}
 _PLACE = re.compile(r"(kernel\.hip|baseline\.hip)(?::(\d+))?: ")
 _COMMANDS = {"list_jobs": "`amdkernel jobs`", "list_targets": "`amdkernel targets`", "get_job": "`amdkernel job`"}
 _CLIENT_KEY = "io.modelcontextprotocol/clientInfo"
-
-
-def silent(_: str) -> None:
-    """Reports no progress."""
 
 
 class Server:
@@ -76,7 +73,7 @@ class Server:
         tool: str,
         arguments: Mapping[str, Any],
         *,
-        on_progress: Callable[[str], None] = silent,
+        on_progress: Progress = silent,
         silent_s: float = SILENT_S,
         names: Mapping[str, str] | None = None,
     ) -> dict[str, Any]:
@@ -108,9 +105,7 @@ class Server:
         """The text of a page of the server's. Raises as `call`."""
         return self._run(self._remote.page(path))
 
-    def _ask(
-        self, method: str, params: dict[str, Any], on_progress: Callable[[str], None], silent_s: float
-    ) -> dict[str, Any]:
+    def _ask(self, method: str, params: dict[str, Any], on_progress: Progress, silent_s: float) -> dict[str, Any]:
         self._number += 1
         meta = {
             VERSION_KEY: ENVELOPE_VERSION,

@@ -2,28 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, TypeVar
 
 from amdkernel_mcp.engine.verbs.table import KEYS, AnsweredJob, answer_model
 from amdkernel_mcp.engine.verbs.verb import ProblemVerb, Verb
 from amdkernel_mcp.errors import InfrastructureError
+from amdkernel_mcp.progress import Progress, silent
 from amdkernel_mcp.remote.answers import read_answer, read_whole
-from amdkernel_mcp.remote.calls import Server, silent
+from amdkernel_mcp.remote.calls import Server
 from amdkernel_mcp.remote.own_problem import stored_problem
 from amdkernel_mcp.remote.waiting import cancelled_job, command, finished_job
 from amdkernel_mcp.results.history import AttemptList, ListedAttempt
 from amdkernel_mcp.results.job_answer import JobAnswer
 from amdkernel_mcp.results.jobs import JobList, JobResult
 
-Progress = Callable[[str], None]
 _J = TypeVar("_J", bound=JobAnswer)
 
 
 class RemoteEngine:
     """Verbs as jobs of `server`. `say`: is given one line when a job was cancelled because the command ends."""
 
-    def __init__(self, server: Server, say: Callable[[str], None]) -> None:
+    def __init__(self, server: Server, say: Progress) -> None:
         self._server = server
         self._say = say
 

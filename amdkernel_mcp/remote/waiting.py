@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from amdkernel_mcp.errors import AmdkernelError, InfrastructureError
+from amdkernel_mcp.progress import Progress
 from amdkernel_mcp.remote.calls import Server, is_lost, raise_error
 
 QUEUED_S, RUNNING_S = 10.0, 30.0
@@ -26,7 +27,7 @@ _UNFINISHED = ("queued", "running")
 def finished_job(
     server: Server,
     job: Mapping[str, Any],
-    on_progress: Callable[[str], None],
+    on_progress: Progress,
     *,
     names: Mapping[str, str] | None = None,
 ) -> Mapping[str, Any]:
@@ -76,7 +77,7 @@ def command(url: str, job_id: str) -> str:
     return f"amdkernel job {job_id} --url {url}"
 
 
-def _changes(on_progress: Callable[[str], None]) -> Callable[[str], None]:
+def _changes(on_progress: Progress) -> Progress:
     """Reports only what is new: a server says every 2 s what it does."""
     last: list[str] = []
 
@@ -96,9 +97,7 @@ def _place(job: Mapping[str, Any]) -> str:
     return f"{text}, about {wait_s:.0f} s" if isinstance(wait_s, int | float) else text
 
 
-def _pause(
-    server: Server, job_id: str, error: AmdkernelError, lost_s: float, on_progress: Callable[[str], None]
-) -> None:
+def _pause(server: Server, job_id: str, error: AmdkernelError, lost_s: float, on_progress: Progress) -> None:
     """Wait before a server is asked again that has been away for `lost_s`."""
     if lost_s >= BRIDGED_S:
         raise InfrastructureError(

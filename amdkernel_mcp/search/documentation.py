@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from amdkernel_mcp.config import Settings
 from amdkernel_mcp.errors import AmdkernelError, DocumentationError
+from amdkernel_mcp.progress import Progress
 from amdkernel_mcp.search.cards.architecture import architecture_card, architectures
 from amdkernel_mcp.search.cards.collect import Collected, keep_declarations
 from amdkernel_mcp.search.corpus.sandbox_documents import sandbox_documents
@@ -16,7 +17,6 @@ from amdkernel_mcp.search.query.evaluate import Evaluation, evaluate
 
 if TYPE_CHECKING:
     from amdkernel_mcp.search.corpus.online import Refreshed
-    from amdkernel_mcp.search.update import Progress
 
 
 class Documentation(Library):

@@ -3,7 +3,7 @@
 import hashlib
 import sqlite3
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -14,6 +14,7 @@ from pydantic import BaseModel
 
 from amdkernel_mcp.config import Settings
 from amdkernel_mcp.errors import DocumentationError
+from amdkernel_mcp.progress import Progress, silent
 from amdkernel_mcp.search.corpus.declared import load_specs
 from amdkernel_mcp.search.corpus.default_corpus import fetch_default_corpus
 from amdkernel_mcp.search.corpus.fetch import Fetcher
@@ -22,7 +23,6 @@ from amdkernel_mcp.search.corpus.sources import Source
 from amdkernel_mcp.search.index.build import BuildReport, Documents, build_index
 from amdkernel_mcp.search.index.index import open_index
 
-Progress = Callable[[str], None]
 NOTES = "notes"
 SETUP_S = 120.0
 """How long set-up asks online sources before it continues with what it has."""
@@ -76,7 +76,7 @@ def build(
     *,
     online: bool = False,
     not_reached: Sequence[str] = (),
-    on_progress: Progress = lambda _: None,
+    on_progress: Progress = silent,
 ) -> BuildReport:
     """Builds the index of `folders`, or of what this machine can have; `online`: and of what was fetched.
 
@@ -93,7 +93,7 @@ def build(
     return build_index(documents, index, on_progress, recipe=recipe.dump())
 
 
-def remake(settings: Settings, index: Path, *, on_progress: Progress = lambda _: None) -> BuildReport | None:
+def remake(settings: Settings, index: Path, *, on_progress: Progress = silent) -> BuildReport | None:
     """Rebuilds the index where it is missing, damaged or of another release, of the same documents.
 
     The first one takes the newest that can be reached in SETUP_S: what is published online, else packages and what is
@@ -121,7 +121,7 @@ def first(
     index: Path,
     *,
     within_s: float = SETUP_S,
-    on_progress: Progress = lambda _: None,
+    on_progress: Progress = silent,
     make_fetcher: MakeFetcher | None = None,
 ) -> BuildReport:
     """Builds the index of the newest documents that can be reached in `within_s` seconds; notes what was not."""
@@ -136,9 +136,7 @@ def first(
     return build(settings, index, online=there, not_reached=missing, on_progress=on_progress)
 
 
-def fetch_online(
-    settings: Settings, on_progress: Progress = lambda _: None, make_fetcher: MakeFetcher = Fetcher
-) -> Refreshed:
+def fetch_online(settings: Settings, on_progress: Progress = silent, make_fetcher: MakeFetcher = Fetcher) -> Refreshed:
     """Fetches what changed in the online sources. Raises DocumentationError where none of them could be fetched."""
     refreshed = _online(settings).refresh(load_specs(settings), on_progress, make_fetcher)
     if not refreshed.changed and not refreshed.unchanged:
@@ -153,7 +151,7 @@ def refresh(
     settings: Settings,
     index: Path,
     *,
-    on_progress: Progress = lambda _: None,
+    on_progress: Progress = silent,
     make_fetcher: MakeFetcher = Fetcher,
 ) -> tuple[Refreshed, BuildReport | None]:
     """The same, and rebuilds the index if anything changed; what was fetched, and the new index.

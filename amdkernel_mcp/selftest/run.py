@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import tempfile
 import time
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,6 +13,7 @@ from amdkernel_mcp.engine.engine import Engine
 from amdkernel_mcp.engine.verbs.benchmark import Benchmark
 from amdkernel_mcp.engine.verbs.check import Check
 from amdkernel_mcp.hardware.target import is_emulated
+from amdkernel_mcp.progress import Progress, silent
 from amdkernel_mcp.results.kernels import BenchmarkResult, CheckResult
 from amdkernel_mcp.results.quantity import Interval
 from amdkernel_mcp.results.selftest import NOT_RUN, SelftestResult, SelftestRow
@@ -34,7 +34,7 @@ def selftest(
     *,
     target: str | None = None,
     hang: bool = False,
-    on_progress: Callable[[str], None] = lambda _: None,
+    on_progress: Progress = silent,
 ) -> SelftestResult:
     """Whether every step gets its verdict on `target`. Raises what the engine raises where it cannot work at all.
 
@@ -55,9 +55,7 @@ def selftest(
     return SelftestResult(ok=all(row.ok for row in rows), target=name, seconds=seconds, rows=rows)
 
 
-def _run_steps(
-    engine: Engine, target: str, others: str | None, on_progress: Callable[[str], None]
-) -> list[SelftestRow]:
+def _run_steps(engine: Engine, target: str, others: str | None, on_progress: Progress) -> list[SelftestRow]:
     """Steps side by side, but those that are to run alone after all others, one by one; none that hangs where that may
     take down `others`."""
     emulated = target.startswith("emulator:")

@@ -10,42 +10,41 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 from fastmcp import FastMCP
-from fastmcp.server.dependencies import get_access_token
-from fastmcp.server.middleware import MiddlewareContext
+from fastmcp.server.dependencies import get_access_token, get_http_headers
+from fastmcp.server.middleware import CallNext, Middleware, MiddlewareContext
 from fastmcp.server.middleware.rate_limiting import RateLimitingMiddleware
 from fastmcp.server.providers import FileSystemProvider
 
 from amdkernel_mcp import __version__, bundled, tracing
 from amdkernel_mcp.config import Settings
 from amdkernel_mcp.engine.engine import Engine
+from amdkernel_mcp.engine.verbs.table import VERB_NAMED
 from amdkernel_mcp.errors import InfrastructureError
 from amdkernel_mcp.jobs.away import AwayHosts
 from amdkernel_mcp.jobs.journal import Journal, Service
 from amdkernel_mcp.jobs.pools import Pools
 from amdkernel_mcp.jobs.quotas import Quotas
+from amdkernel_mcp.jobs.request import Answer, Perform, Request
 from amdkernel_mcp.jobs.store import JobStore
 from amdkernel_mcp.leases.gpu_leases import GpuLeases
 from amdkernel_mcp.pages.routes import Pages, verifier
 from amdkernel_mcp.pages.sign_in import SignIn
 from amdkernel_mcp.pages.status import Running, Targets
+from amdkernel_mcp.progress import Progress
 from amdkernel_mcp.results.access import UserList
 from amdkernel_mcp.server.admission.limits import REQUEST_BURST, REQUESTS_PER_S
 from amdkernel_mcp.server.audited import Audited, noting
 from amdkernel_mcp.server.completion import complete
-from amdkernel_mcp.server.deliver import Delivery
-from amdkernel_mcp.server.errors import OneLine, ReportErrors
+from amdkernel_mcp.server.delivery.deliver import Delivery, ExitCodes
+from amdkernel_mcp.server.delivery.errors import OneLine
 from amdkernel_mcp.server.examinations import Examinations
-from amdkernel_mcp.server.exit_codes import ExitCodes
 from amdkernel_mcp.server.health import Health
 from amdkernel_mcp.server.json_log import log_job
 from amdkernel_mcp.server.metrics import Counts
-from amdkernel_mcp.server.perform import performed_by
 from amdkernel_mcp.server.rewards import add_reward_route
 from amdkernel_mcp.server.schemas import PlainSchemas
 from amdkernel_mcp.server.selection import SelectedTools
 from amdkernel_mcp.server.session import Session
-from amdkernel_mcp.server.stateless import StatelessMCP
-from amdkernel_mcp.server.traced import Traced
 from amdkernel_mcp.server.workers import noted_in, seen_in, worker_route
 
 if TYPE_CHECKING:
@@ -150,21 +149,20 @@ def build_server(
         providers=[_load_tools(folder)],
         middleware=[
             ExitCodes(),
-            Traced(),
+            *([] if local else [Traced()]),
             Audited(with_tokens=auth is not None, default_target=settings.default_target, audit=audit),
             SelectedTools(settings, _names_of(folder)),
-            ReportErrors(hidden),
-            Delivery(),
+            Delivery(hidden),
             PlainSchemas(),
             limit,
         ],
     )
     server.completion(complete)
-    # One limit for tools and rewards: a user's requests are counted together.
-    add_reward_route(
-        server, auth, lambda: running[0].engine if running else None, lambda user: limit.limiters[user].consume()
-    )
     if not local:
+        # One limit for tools and rewards: a user's requests are counted together.
+        add_reward_route(
+            server, auth, lambda: running[0].engine if running else None, lambda user: limit.limiters[user].consume()
+        )
         route = worker_route(auth, lambda: running[0].engine.workers if running else None, audit)
         server._additional_http_routes.append(route)  # `custom_route` takes no WebSocket
         _add_pages(server, auth, lambda: running[0] if running else None, counts, audit)
@@ -218,3 +216,41 @@ def quiet_logs() -> None:
     )
     for name in names:
         logging.getLogger(name).addFilter(_ONE_LINE)
+
+
+class StatelessMCP(FastMCP):
+    """FastMCP without the store of what a session said, which no tool here uses: it needs three more packages.
+
+    Sessions are all alike: which tools there are is a setting (`selection.py`).
+    """
+
+    @property
+    def _state_store(self) -> Any:
+        return _Empty()
+
+
+class _Empty:
+    async def get(self, **_: Any) -> None:
+        """Nothing is kept for any key."""
+
+
+class Traced(Middleware):
+    """Each call of a tool is a span, below the one that the client's `traceparent` header names."""
+
+    async def on_call_tool(self, context: MiddlewareContext[Any], call_next: CallNext[Any, Any]) -> Any:
+        """A span with the name of the tool."""
+        parent = tracing.parent_of(get_http_headers(include={"traceparent"}).get("traceparent"))
+        with tracing.below(parent), tracing.span("request", tool=str(context.message.name)[:64]):
+            return await call_next(context)
+
+
+def performed_by(engine: Engine) -> Perform:
+    """Does the requests of jobs as verbs of this engine."""
+
+    def perform(request: Request, by: str, on_progress: Progress) -> Answer:
+        asked = VERB_NAMED[request.verb].read(request.arguments)
+        with engine.workers.job(on_progress):
+            answer: Answer = engine.do(asked, by=by, on_progress=on_progress)
+            return answer
+
+    return perform

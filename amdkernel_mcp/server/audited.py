@@ -21,7 +21,7 @@ from amdkernel_mcp.access.audit import AuditLog, Event, Outcome, Repeated
 from amdkernel_mcp.access.scopes import SCOPES, Scope
 from amdkernel_mcp.errors import InputError
 from amdkernel_mcp.server.admission.permissions import needed, refuse_without
-from amdkernel_mcp.server.errors import describe, why_failed
+from amdkernel_mcp.server.delivery.errors import describe, why_failed
 
 if TYPE_CHECKING:
     from starlette.requests import Request

@@ -15,7 +15,8 @@ from dataclasses import dataclass, field
 from typing import TypeVar
 
 from amdkernel_mcp.counted import counted
-from amdkernel_mcp.execution.cancellation import Cancellation, cancelled_by
+from amdkernel_mcp.execution.cancellation import Cancellation
+from amdkernel_mcp.execution.work import cancelled_by
 from amdkernel_mcp.jobs.quotas import QuotaError
 
 _T = TypeVar("_T")

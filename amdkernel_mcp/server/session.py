@@ -28,9 +28,9 @@ from amdkernel_mcp.results.job_answer import JobAnswer
 from amdkernel_mcp.results.jobs import JobList, JobResult, ListedJob
 from amdkernel_mcp.results.kernels import Focus
 from amdkernel_mcp.results.quantity import Result
+from amdkernel_mcp.server.delivery.errors import exit_code_of
+from amdkernel_mcp.server.delivery.truncate import truncate
 from amdkernel_mcp.server.examinations import Examinations
-from amdkernel_mcp.server.exit_codes import exit_code_of
-from amdkernel_mcp.server.truncate import truncate
 
 if TYPE_CHECKING:
     from fastmcp import Context
@@ -67,7 +67,7 @@ class Session:
         local: bool = False,
         hidden: Mapping[str, str] | None = None,
     ) -> None:
-        """`hidden`: folders that errors do not show, see server.errors.for_other_machines."""
+        """`hidden`: folders that errors do not show, see delivery.errors.for_other_machines."""
         self.engine = engine
         self._jobs = jobs
         self._examinations = examinations
@@ -244,7 +244,7 @@ class Session:
                 await ctx.report_progress(round(loop.time() - start, 3), message=job.progress or job.status)
 
     def _why(self, error: BaseException | None) -> str | None:
-        from amdkernel_mcp.server.errors import INTERNAL, describe, for_other_machines
+        from amdkernel_mcp.server.delivery.errors import INTERNAL, describe, for_other_machines
 
         if error is None:
             return None
@@ -308,7 +308,7 @@ def with_address(result: ReadResult) -> ReadResult:
 
 def _without_paths(result: _R, folders: Mapping[str, str]) -> _R:
     """The result without paths of this server, which its caller cannot read."""
-    from amdkernel_mcp.server.errors import for_other_machines
+    from amdkernel_mcp.server.delivery.errors import for_other_machines
 
     if isinstance(result, JobResult):
         return result.with_answer(lambda answer: _without_paths(answer, folders))

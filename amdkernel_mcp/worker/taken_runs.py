@@ -11,10 +11,11 @@ from collections.abc import Callable
 from contextlib import suppress
 
 from amdkernel_mcp.errors import AmdkernelError, TargetError, ToolchainError
-from amdkernel_mcp.execution.cancellation import Cancellation, CancelledWorkError, cancelled_by
+from amdkernel_mcp.execution.cancellation import Cancellation, CancelledWorkError
 from amdkernel_mcp.execution.docker.archive import pack, unpack
 from amdkernel_mcp.execution.sandbox import Completed, Sandbox
 from amdkernel_mcp.execution.stdin_stream import StdinStream
+from amdkernel_mcp.execution.work import cancelled_by
 from amdkernel_mcp.execution.workers.messages import (
     PIECE_BYTES,
     Done,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from amdkernel_mcp.compiler.communication import communicates
+from amdkernel_mcp.compiler.disassembly import communicates
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,6 @@
 """What a source decides before it reads the HIP headers."""
 
-from amdkernel_mcp.compiler.preamble import read_preamble
+from amdkernel_mcp.compiler.compile_job import read_preamble
 
 
 def test_macros_before_a_hip_header_are_told() -> None:

@@ -11,6 +11,7 @@ import pytest
 from amdkernel_mcp.engine.inspect_file import inspect_file
 from amdkernel_mcp.execution.sandbox import Sandbox
 from amdkernel_mcp.hardware.occupancy import SIMDS
+from amdkernel_mcp.progress import silent
 from amdkernel_mcp.results.inspection import InspectResult
 
 pytestmark = [pytest.mark.sandbox, pytest.mark.thorough]
@@ -34,7 +35,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def inspected(sandbox: Sandbox, library: Path) -> InspectResult:
-    return inspect_file(sandbox, library, on_progress=lambda _: None)
+    return inspect_file(sandbox, library, on_progress=silent)
 
 
 def test_every_object_is_whole_and_loadable(inspected: InspectResult) -> None:

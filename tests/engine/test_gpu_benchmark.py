@@ -13,13 +13,14 @@ import pytest
 from amdkernel_mcp.bundled import folder
 from amdkernel_mcp.config import Settings
 from amdkernel_mcp.engine import gpu_benchmark
-from amdkernel_mcp.engine.engine import Engine, silent
+from amdkernel_mcp.engine.engine import Engine
 from amdkernel_mcp.engine.gpu_benchmark import Contest, _beyond_twice_the_margin, benchmark_in_turns
 from amdkernel_mcp.execution.sandbox import Completed, Sandbox
 from amdkernel_mcp.hardware.target import Target
 from amdkernel_mcp.leases.gpus import LeasedGpu
 from amdkernel_mcp.measurement.timing.interleaved import Plan
 from amdkernel_mcp.problems.problem_file import load_problem
+from amdkernel_mcp.progress import silent
 from amdkernel_mcp.results.kernels import BenchmarkResult, Clocks, Finding
 
 pytestmark = [pytest.mark.sandbox, pytest.mark.usefixtures("sandbox")]

@@ -11,7 +11,7 @@ from amdkernel_mcp.compiler.compile import Compiler
 from amdkernel_mcp.execution.targets import EMULATED, find_target
 from amdkernel_mcp.launch.lines import read_launch_plan
 from amdkernel_mcp.problems.problem_file import bundled_problems, load_problem
-from amdkernel_mcp.server.truncate import LIMIT_BYTES, size, truncate
+from amdkernel_mcp.server.delivery.truncate import LIMIT_BYTES, size, truncate
 from tests.one_in import one_in
 
 EXPECTED = tomllib.loads((Path(__file__).parent / "expected.toml").read_text())

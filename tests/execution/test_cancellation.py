@@ -6,8 +6,9 @@ import time
 import pytest
 
 from amdkernel_mcp.errors import SandboxError
-from amdkernel_mcp.execution.cancellation import Cancellation, CancelledWorkError, cancelled_by, carried, current
+from amdkernel_mcp.execution.cancellation import Cancellation, CancelledWorkError
 from amdkernel_mcp.execution.sandbox import Sandbox
+from amdkernel_mcp.execution.work import cancelled_by, carried, current_work
 
 
 def test_what_the_work_waits_for_is_ended_once(request: pytest.FixtureRequest) -> None:
@@ -36,13 +37,16 @@ def test_an_error_without_a_cancellation_stays_what_it_is() -> None:
 def test_threads_of_the_work_belong_to_it_when_they_are_carried() -> None:
     token, seen = Cancellation(), []
     with cancelled_by(token):
-        for work in (carried(lambda: seen.append(current())), lambda: seen.append(current())):
+        for work in (
+            carried(lambda: seen.append(current_work().cancellation)),
+            lambda: seen.append(current_work().cancellation),
+        ):
             thread = threading.Thread(target=work)
             thread.start()
             thread.join()
     assert seen[0] is token
     assert seen[1] is not token
-    assert current() is not token
+    assert current_work().cancellation is not token
 
 
 @pytest.mark.sandbox

@@ -9,8 +9,9 @@ from pathlib import Path
 
 from amdkernel_mcp.config import load_settings
 from amdkernel_mcp.jobs.journal import Journal
-from amdkernel_mcp.jobs.request import Answer, Progress, Request
+from amdkernel_mcp.jobs.request import Answer, Request
 from amdkernel_mcp.jobs.store import JobStore
+from amdkernel_mcp.progress import Progress
 from amdkernel_mcp.results.kernels import CheckResult
 
 

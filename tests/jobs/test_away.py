@@ -12,8 +12,9 @@ from amdkernel_mcp.execution.workers.connection import LostWorkerError, lost
 from amdkernel_mcp.jobs.away import GONE_S, AwayHosts
 from amdkernel_mcp.jobs.job import Job
 from amdkernel_mcp.jobs.journal import MOST_TRIES, Journal
-from amdkernel_mcp.jobs.request import Answer, Progress, Request
+from amdkernel_mcp.jobs.request import Answer, Request
 from amdkernel_mcp.jobs.store import JobStore
+from amdkernel_mcp.progress import Progress
 from amdkernel_mcp.results.kernels import CheckResult
 from tests.waiting import AT_MOST_S
 

@@ -20,9 +20,10 @@ from amdkernel_mcp.errors import DatabaseError, JobError
 from amdkernel_mcp.jobs import store as store_module
 from amdkernel_mcp.jobs.job import FINISHED, Job, new_id
 from amdkernel_mcp.jobs.journal import MOST_TRIES, Journal
-from amdkernel_mcp.jobs.request import Answer, Progress, Request
+from amdkernel_mcp.jobs.request import Answer, Request
 from amdkernel_mcp.jobs.store import JobStore
 from amdkernel_mcp.leases.held import LeaseLostError
+from amdkernel_mcp.progress import Progress
 from amdkernel_mcp.results.kernels import CheckResult
 from tests.history.postgres import postgres_server
 from tests.waiting import AT_MOST_S

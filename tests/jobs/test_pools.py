@@ -12,9 +12,10 @@ from amdkernel_mcp.hardware.pool import is_in_pool, is_pool
 from amdkernel_mcp.jobs.job import Job
 from amdkernel_mcp.jobs.lanes import JOBS_PER_GPU
 from amdkernel_mcp.jobs.pools import Pools
-from amdkernel_mcp.jobs.request import Answer, Progress, Request
+from amdkernel_mcp.jobs.request import Answer, Request
 from amdkernel_mcp.jobs.store import JobStore
 from amdkernel_mcp.leases.gpu_health import QuarantinedError
+from amdkernel_mcp.progress import Progress
 from amdkernel_mcp.results.kernels import CompileResult
 from amdkernel_mcp.results.machine import TargetInfo
 from tests.waiting import AT_MOST_S, wait_until

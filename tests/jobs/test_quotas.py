@@ -7,12 +7,13 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from amdkernel_mcp.errors import DatabaseError
+from amdkernel_mcp.execution.work import current_work
 from amdkernel_mcp.jobs.job import Job
 from amdkernel_mcp.jobs.lanes import JOBS_PER_GPU
 from amdkernel_mcp.jobs.quotas import QuotaError, Quotas
-from amdkernel_mcp.jobs.request import Answer, Progress, Request
+from amdkernel_mcp.jobs.request import Answer, Request
 from amdkernel_mcp.jobs.store import JobStore
-from amdkernel_mcp.leases.work import current_work
+from amdkernel_mcp.progress import Progress
 from amdkernel_mcp.results.kernels import CheckResult
 from tests.waiting import AT_MOST_S
 
@@ -140,7 +141,7 @@ def test_the_single_calls_of_a_user_come_before_its_sweeps_until_those_have_wait
 
 def test_a_user_whose_work_held_gpus_for_less_time_is_next() -> None:
     def perform(request: Request, _: str, __: Progress) -> Answer:
-        current_work().gpu_s += request.arguments["number"]
+        current_work().used.gpu_s += request.arguments["number"]
         return CheckResult(reason="done")
 
     store = JobStore(perform, 1)

@@ -10,8 +10,9 @@ import pytest
 
 from amdkernel_mcp.errors import JobError
 from amdkernel_mcp.jobs.job import Job
-from amdkernel_mcp.jobs.request import Answer, Progress, Request
+from amdkernel_mcp.jobs.request import Answer, Request
 from amdkernel_mcp.jobs.store import KEPT_JOBS, KEPT_S, JobStore
+from amdkernel_mcp.progress import Progress
 from amdkernel_mcp.results.kernels import CompileResult
 
 DONE = CompileResult(ok=True)

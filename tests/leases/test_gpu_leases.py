@@ -17,11 +17,11 @@ from amdkernel_mcp.config import Settings, load_settings
 from amdkernel_mcp.database.leases import LEASE_S
 from amdkernel_mcp.database.tables import gpu_leases
 from amdkernel_mcp.errors import DatabaseError
-from amdkernel_mcp.execution.cancellation import Cancellation, CancelledWorkError, cancelled_by, current
+from amdkernel_mcp.execution.cancellation import Cancellation, CancelledWorkError
+from amdkernel_mcp.execution.work import Work, current_work
 from amdkernel_mcp.leases import held
 from amdkernel_mcp.leases.gpu_leases import GpuLeases
 from amdkernel_mcp.leases.held import LeaseLostError, lease
-from amdkernel_mcp.leases.work import Work
 from tests.history.postgres import postgres_server
 from tests.waiting import AT_MOST_S
 
@@ -135,9 +135,23 @@ def test_a_lease_that_is_lost_while_it_is_used_leaves_no_answer(
     with pytest.raises(LeaseLostError), lease(here, gpu, "exclusive", Work("ann")):  # noqa: PT012 - the block is the test
         expire(here, gpu)
         deadline = time.monotonic() + AT_MOST_S
-        while not current().asked:  # as a container is ended
+        while not current_work().cancellation.asked:  # as a container is ended
             assert time.monotonic() < deadline, "what runs was not ended"
             time.sleep(0.01)
+
+
+def test_what_runs_under_a_lease_is_a_part_of_the_work_that_asked_for_it(here: GpuLeases, gpu: str) -> None:
+    work, seen = Work("ann", held=frozenset({"other"})), []
+    for kind in ("exclusive", "shared"):
+        with lease(here, gpu, kind, work):
+            seen.append(current_work())
+    assert [(each.owner, each.held) for each in seen] == [
+        ("ann", frozenset({"other", gpu})),
+        ("ann", frozenset({"other"})),
+    ]
+    assert {each.used for each in seen} == {work.used}
+    assert work.used.gpu_s > 0
+    assert current_work().held == frozenset(), "after the block"
 
 
 def test_an_answer_that_comes_after_the_deadline_is_not_taken(here: GpuLeases, gpu: str) -> None:
@@ -162,7 +176,7 @@ def test_a_cancelled_wait_leaves_the_queue(here: GpuLeases, there: GpuLeases, gp
         said.append(text)
         token.cancel()
 
-    with pytest.raises(CancelledWorkError), cancelled_by(token), lease(there, gpu, "exclusive", Work("bob"), say):
+    with pytest.raises(CancelledWorkError), lease(there, gpu, "exclusive", Work("bob", token), say):
         pass
     assert "waiting for the GPU: 1 before this one" in said[0]
     third, _ = here.ask(gpu, "exclusive", "ann")

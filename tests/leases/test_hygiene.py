@@ -17,9 +17,10 @@ from amdkernel_mcp.config import Settings, load_settings
 from amdkernel_mcp.database.open_database import writing
 from amdkernel_mcp.database.tables import gpu_health
 from amdkernel_mcp.errors import DatabaseError, InputError, SandboxError
-from amdkernel_mcp.execution.cancellation import Cancellation, CancelledWorkError, cancelled_by, current
+from amdkernel_mcp.execution.cancellation import Cancellation, CancelledWorkError
 from amdkernel_mcp.execution.gpu_idle import GpuState
 from amdkernel_mcp.execution.sandbox import Completed
+from amdkernel_mcp.execution.work import cancelled_by, current_work
 from amdkernel_mcp.hardware.target import Target
 from amdkernel_mcp.leases import hygiene
 from amdkernel_mcp.leases.gpu_health import QuarantinedError
@@ -73,7 +74,7 @@ class Machine:
     def run(self, kind: str, command: Sequence[str], files: Mapping[str, bytes], **how: Any) -> Completed:  # noqa: ARG002
         if kind == "run":
             return self.job(self)
-        current().check()  # as each sandbox does
+        current_work().cancellation.check()  # as each sandbox does
         self.looks += 1
         ended = subprocess.run([*command[:-1], str(self.root)], capture_output=True, text=True, check=False)
         return replace(GOOD, stderr=ended.stdout)

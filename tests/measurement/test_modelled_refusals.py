@@ -11,7 +11,7 @@ from problem_text import one_to_one, write_problem
 
 from amdkernel_mcp.bundled import folder
 from amdkernel_mcp.config import Settings
-from amdkernel_mcp.engine.engine import Engine, silent
+from amdkernel_mcp.engine.engine import Engine
 from amdkernel_mcp.engine.prepared_kernel import side_of
 from amdkernel_mcp.engine.verbs.benchmark import Benchmark
 from amdkernel_mcp.hardware.specs import gpu_by_name
@@ -19,6 +19,7 @@ from amdkernel_mcp.measurement.benchmark import benchmark
 from amdkernel_mcp.measurement.roofline import model_case
 from amdkernel_mcp.measurement.side import Side
 from amdkernel_mcp.problems.problem_file import load_problem
+from amdkernel_mcp.progress import silent
 from amdkernel_mcp.results.kernels import BenchmarkResult
 
 pytestmark = [pytest.mark.sandbox, pytest.mark.usefixtures("sandbox")]

@@ -24,12 +24,13 @@ from amdkernel_mcp.execution.workers.hub import WorkerHub, build
 from amdkernel_mcp.execution.workers.messages import FromServer, Hello
 from amdkernel_mcp.history.attempt import Attempt, ProblemUsed, new_id, now
 from amdkernel_mcp.history.history import History
-from amdkernel_mcp.jobs.request import Answer, Progress, Request
+from amdkernel_mcp.jobs.request import Answer, Request
 from amdkernel_mcp.jobs.store import JobStore
 from amdkernel_mcp.leases.gpu_leases import GpuLeases
 from amdkernel_mcp.pages.routes import Pages
 from amdkernel_mcp.pages.sign_in import Known, SignIn, Viewer
 from amdkernel_mcp.pages.status import Running, Targets
+from amdkernel_mcp.progress import Progress
 from amdkernel_mcp.results.kernels import CheckResult
 from amdkernel_mcp.results.machine import TargetInfo
 from amdkernel_mcp.server.health import Health

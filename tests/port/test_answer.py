@@ -9,7 +9,7 @@ from amdkernel_mcp.port.verify import where_time_went
 from amdkernel_mcp.results.kernels import Diagnostic
 from amdkernel_mcp.results.port import PortChange, PortResult
 from amdkernel_mcp.runner_protocol.records import DispatchRecord
-from amdkernel_mcp.server.truncate import size, truncate
+from amdkernel_mcp.server.delivery.truncate import size, truncate
 from tests.port.programs import WAVE64
 
 SOURCE = "\n".join(WAVE64.values())

@@ -3,7 +3,7 @@
 import pytest
 
 from amdkernel_mcp.profiling.gated_counters import level_warning
-from amdkernel_mcp.profiling.import_files import import_files
+from amdkernel_mcp.profiling.import_recording import import_files
 from amdkernel_mcp.results.kernels import ProfileResult
 
 COLUMNS = (

@@ -10,7 +10,7 @@ from amdkernel_mcp.execution.runner.gpu_profile import FOLDER, record_profile, s
 from amdkernel_mcp.execution.runner.job import runner_command
 from amdkernel_mcp.execution.sandbox import Sandbox
 from amdkernel_mcp.hardware.target import Target
-from amdkernel_mcp.profiling.import_files import import_files
+from amdkernel_mcp.profiling.import_recording import import_files
 from amdkernel_mcp.profiling.rocprofv3 import commands
 from amdkernel_mcp.runner_protocol.job import RunnerJob
 

@@ -13,7 +13,7 @@ from amdkernel_mcp.search.index.build import build_index
 from amdkernel_mcp.search.index.index import Index
 from amdkernel_mcp.search.library import Library
 from amdkernel_mcp.search.versions import Cited, Node, difference, version_in
-from amdkernel_mcp.server.truncate import LIMIT_BYTES, size
+from amdkernel_mcp.server.delivery.truncate import LIMIT_BYTES, size
 
 SAYS = "```cpp\nhipError_t hipMalloc(void**);\n```\n\nGives memory.\n\nReturns: #hipErrorOutOfMemory"
 DECLARED = [Entry("hipMalloc", "function", "hip_runtime_api.h", 2, SAYS)]

@@ -7,8 +7,9 @@ import time
 
 from amdkernel_mcp.cli.main import main
 from amdkernel_mcp.config import load_settings
-from amdkernel_mcp.jobs.request import Answer, Progress, Request
+from amdkernel_mcp.jobs.request import Answer, Request
 from amdkernel_mcp.jobs.store import Job, JobStore
+from amdkernel_mcp.progress import Progress
 from amdkernel_mcp.results.kernels import CompileResult
 from amdkernel_mcp.server import app
 

@@ -38,3 +38,11 @@ def test_bad_settings_end_the_start_with_one_line() -> None:
     ended = subprocess.run(command, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True)
     assert (ended.returncode, ended.stdout, ended.stderr.count("\n")) == (2, "", 1), ended.stderr
     assert "AMDKERNEL_MAX_WORKERS" in ended.stderr
+
+
+def test_a_server_of_one_user_has_no_address_of_a_team(settings: Settings) -> None:
+    def addresses(*, local: bool) -> set[str]:
+        return {getattr(route, "path", "") for route in build_server(settings, local=local)._additional_http_routes}
+
+    assert {"/reward", "/worker", "/metrics"} <= addresses(local=False)
+    assert addresses(local=True) == set()

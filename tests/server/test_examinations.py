@@ -5,7 +5,8 @@ import threading
 
 import pytest
 
-from amdkernel_mcp.execution.cancellation import CancelledWorkError, current
+from amdkernel_mcp.execution.cancellation import CancelledWorkError
+from amdkernel_mcp.execution.work import current_work
 from amdkernel_mcp.jobs.quotas import QuotaError
 from amdkernel_mcp.server.examinations import Examinations
 
@@ -22,7 +23,7 @@ class Endless:
     def __call__(self) -> None:
         stop = threading.Event()
         try:
-            with current().ending_with(stop.set):
+            with current_work().cancellation.ending_with(stop.set):
                 self.begun.set()
                 stop.wait(60)
         finally:

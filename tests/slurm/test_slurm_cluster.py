@@ -14,12 +14,13 @@ from slurm_cluster import SlurmCluster
 from stand_in_workers import StandInSandbox, StandInWorkers
 
 from amdkernel_mcp.config import SlurmSettings
-from amdkernel_mcp.execution.cancellation import Cancellation, CancelledWorkError, cancelled_by
+from amdkernel_mcp.execution.cancellation import Cancellation, CancelledWorkError
 from amdkernel_mcp.execution.slurm import allocations as module
 from amdkernel_mcp.execution.slurm.allocations import Allocation, Allocations
 from amdkernel_mcp.execution.slurm.commands import Comment, SlurmCommands, SlurmError
 from amdkernel_mcp.execution.slurm.doctor import slurm_doctor
 from amdkernel_mcp.execution.slurm.slurm_sandbox import SlurmSandbox
+from amdkernel_mcp.execution.work import cancelled_by
 
 pytestmark = [pytest.mark.thorough, pytest.mark.slow]
 

@@ -9,8 +9,9 @@ import pytest
 from fastmcp import Client, FastMCP
 
 from amdkernel_mcp.config import Settings
-from amdkernel_mcp.engine.engine import Engine, Progress, silent
+from amdkernel_mcp.engine.engine import Engine
 from amdkernel_mcp.engine.verbs.compile import Compile
+from amdkernel_mcp.progress import Progress, silent
 from amdkernel_mcp.results.kernels import CompileResult, Diagnostic
 from amdkernel_mcp.server.app import build_server
 

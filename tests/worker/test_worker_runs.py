@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 
 from amdkernel_mcp.errors import AmdkernelError, SandboxError, TargetError
-from amdkernel_mcp.execution.cancellation import Cancellation, CancelledWorkError, cancelled_by
+from amdkernel_mcp.execution.cancellation import Cancellation, CancelledWorkError
 from amdkernel_mcp.execution.sandbox import Completed
 from amdkernel_mcp.execution.stdin_stream import StdinStream
+from amdkernel_mcp.execution.work import cancelled_by
 from amdkernel_mcp.execution.workers.connection import LostWorkerError
 from amdkernel_mcp.execution.workers.worker_sandbox import WorkerSandbox
 from tests.server.http_server import free_port

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
@@ -11,6 +14,7 @@ from amdkernel_mcp.access.scopes import SCOPES, USUAL
 from amdkernel_mcp.cli.commands import admin_backup, admin_gpus
 from amdkernel_mcp.cli.options import Json
 from amdkernel_mcp.cli.report import finish
+from amdkernel_mcp.errors import InputError
 
 app = typer.Typer(
     no_args_is_help=True,
@@ -71,7 +75,6 @@ def add(
     from amdkernel_mcp.access.listed import listed_token
     from amdkernel_mcp.access.opened import admin_database
     from amdkernel_mcp.access.tokens import TokenStore
-    from amdkernel_mcp.cli.private_file import new_private_file
     from amdkernel_mcp.cli.show.access import show_new
     from amdkernel_mcp.results.access import NewToken
 
@@ -144,7 +147,6 @@ def rotate(
     from amdkernel_mcp.access.listed import listed_token
     from amdkernel_mcp.access.opened import admin_database
     from amdkernel_mcp.access.tokens import TokenStore
-    from amdkernel_mcp.cli.private_file import new_private_file
     from amdkernel_mcp.cli.show.access import show_new
     from amdkernel_mcp.results.access import NewToken
 
@@ -175,3 +177,26 @@ def audit(
         log = AuditLog(database, keep_days=load_settings().audit_days)
         found = audit_list(log.list(user=user, limit=limit))
     return finish(found, good=True, json=json, show=lambda console: show_audit(console, found))
+
+
+@contextmanager
+def new_private_file(file: Path | None) -> Iterator[Callable[[str], None]]:
+    """What writes a line to the file, made before the block begins and removed if the block fails.
+
+    Without a file it writes nothing. Raises InputError for one that exists or cannot be made.
+    """
+    if file is None:
+        yield lambda _: None
+        return
+    try:
+        opened = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    except FileExistsError:
+        raise InputError("this file exists already", file=str(file), hint="name another one, or remove it") from None
+    except OSError as error:
+        raise InputError(f"the file cannot be made: {error.strerror}", file=str(file)) from None
+    try:
+        with os.fdopen(opened, "w", encoding="utf-8") as out:
+            yield lambda line: print(line, file=out)
+    except BaseException:
+        file.unlink(missing_ok=True)
+        raise

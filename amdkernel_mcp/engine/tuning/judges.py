@@ -13,11 +13,12 @@ from amdkernel_mcp.engine.tuning.ranking import RankedRow, rank_counted, rank_ti
 from amdkernel_mcp.engine.tuning.rows import Rows, judged
 from amdkernel_mcp.hardware.specs import gpu_by_name
 from amdkernel_mcp.measurement.modelled import modelled_time
+from amdkernel_mcp.progress import Progress
 from amdkernel_mcp.results.kernels import BenchmarkResult, CheckResult, CheckVerdict
 from amdkernel_mcp.results.quantity import Interval
 
 if TYPE_CHECKING:
-    from amdkernel_mcp.engine.kernel_steps import KernelSteps, Progress
+    from amdkernel_mcp.engine.kernel_steps import KernelSteps
     from amdkernel_mcp.engine.prepared_kernel import PreparedKernel
 
 

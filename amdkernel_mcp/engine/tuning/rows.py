@@ -19,10 +19,11 @@ from amdkernel_mcp.engine.tuning.outcome import Outcome
 from amdkernel_mcp.engine.tuning.row_cache import RowCache, RowKey
 from amdkernel_mcp.measurement.not_timed import stopped
 from amdkernel_mcp.measurement.timed_case import largest_case, name_of_cases, timed_cases
+from amdkernel_mcp.progress import Progress
 from amdkernel_mcp.results.kernels import CheckResult, CheckVerdict
 
 if TYPE_CHECKING:
-    from amdkernel_mcp.engine.kernel_steps import KernelSteps, Progress
+    from amdkernel_mcp.engine.kernel_steps import KernelSteps
     from amdkernel_mcp.measurement.job import TimingInputs
 
 MOST_COMPILES = 8

@@ -15,11 +15,12 @@ from amdkernel_mcp.engine.tuning.space import Space, TuneOptions, unused_names
 from amdkernel_mcp.engine.tuning.strategy import strategy_of
 from amdkernel_mcp.hardware.specs import gpu_by_name
 from amdkernel_mcp.languages.table import language_of
+from amdkernel_mcp.progress import Progress
 from amdkernel_mcp.results.kernels import CheckResult
 from amdkernel_mcp.results.tuning import TuneResult
 
 if TYPE_CHECKING:
-    from amdkernel_mcp.engine.kernel_steps import KernelSteps, Progress
+    from amdkernel_mcp.engine.kernel_steps import KernelSteps
     from amdkernel_mcp.engine.prepared_kernel import PreparedKernel
 
 

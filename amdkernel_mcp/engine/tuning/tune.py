@@ -13,12 +13,13 @@ from amdkernel_mcp.engine.tuning.space import TuneOptions, space_of
 from amdkernel_mcp.engine.tuning.sweep import Sweep
 from amdkernel_mcp.engine.tuning.tune_shapes import tune_shapes
 from amdkernel_mcp.errors import JobError
+from amdkernel_mcp.progress import Progress
 from amdkernel_mcp.results.kernels import CheckResult
 from amdkernel_mcp.results.quantity import Interval
 from amdkernel_mcp.results.tuning import TuneResult
 
 if TYPE_CHECKING:
-    from amdkernel_mcp.engine.kernel_steps import KernelSteps, Progress
+    from amdkernel_mcp.engine.kernel_steps import KernelSteps
     from amdkernel_mcp.engine.prepared_kernel import PreparedKernel
 
 

@@ -21,11 +21,12 @@ from amdkernel_mcp.engine.tuning.space import Space, TuneOptions
 from amdkernel_mcp.engine.tuning.sweep import Sweep
 from amdkernel_mcp.errors import InputError
 from amdkernel_mcp.languages.table import language_of
+from amdkernel_mcp.progress import Progress
 from amdkernel_mcp.results.kernels import BenchmarkVerdict
 from amdkernel_mcp.results.tuning import RuleLeaf, ShapeRule, TunedShape, TuneResult
 
 if TYPE_CHECKING:
-    from amdkernel_mcp.engine.kernel_steps import KernelSteps, Progress
+    from amdkernel_mcp.engine.kernel_steps import KernelSteps
     from amdkernel_mcp.engine.prepared_kernel import PreparedKernel
     from amdkernel_mcp.problems.problem import Case
 

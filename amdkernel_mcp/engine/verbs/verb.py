@@ -14,10 +14,11 @@ from amdkernel_mcp.access.scopes import Scope
 from amdkernel_mcp.engine.verbs.shorten import Step
 from amdkernel_mcp.errors import InputError, JobError
 from amdkernel_mcp.history.recorder import Recorder, Tried
+from amdkernel_mcp.progress import Progress
 from amdkernel_mcp.results.job_answer import JobAnswer
 
 if TYPE_CHECKING:
-    from amdkernel_mcp.engine.kernel_steps import KernelSteps, Progress
+    from amdkernel_mcp.engine.kernel_steps import KernelSteps
     from amdkernel_mcp.engine.profile_steps import OnDetail
     from amdkernel_mcp.execution.sandboxes import Sandboxes
     from amdkernel_mcp.history.attempt import Attempt, Ran

@@ -4,7 +4,6 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
 from functools import reduce
 from pathlib import Path
 
@@ -16,6 +15,7 @@ from amdkernel_mcp.execution.bare.toolchain import Toolchain, find_toolchain, ro
 from amdkernel_mcp.execution.gpus import GpuDevice
 from amdkernel_mcp.execution.hip_python import hip_python
 from amdkernel_mcp.execution.layers import SETUP_HINT, STEPS, Step, step_files, step_name
+from amdkernel_mcp.progress import Progress
 
 
 def open_bare(settings: Settings, gpu: GpuDevice | None = None) -> BareSandbox:
@@ -37,7 +37,7 @@ def runtime_folder(settings: Settings, toolchain: Toolchain) -> Path:
     return settings.data_dir / "runtimes" / name.rpartition(":")[2]
 
 
-def make_runtime(settings: Settings, progress: Callable[[str], None]) -> Path:
+def make_runtime(settings: Settings, progress: Progress) -> Path:
     """Make the runtime where it is missing. Raises ToolchainError."""
     toolchain = find_toolchain()
     runtime = runtime_folder(settings, toolchain)
@@ -50,7 +50,7 @@ def make_runtime(settings: Settings, progress: Callable[[str], None]) -> Path:
     return runtime
 
 
-def _make(step: Step, runtime: Path, toolchain: Toolchain, settings: Settings, progress: Callable[[str], None]) -> None:
+def _make(step: Step, runtime: Path, toolchain: Toolchain, settings: Settings, progress: Progress) -> None:
     for path, source in step_files(step).items():
         (runtime / path).parent.mkdir(parents=True, exist_ok=True)
         shutil.copy(source, runtime / path)

@@ -19,12 +19,12 @@ from pathlib import Path
 
 from amdkernel_mcp.errors import SandboxError
 from amdkernel_mcp.execution.bare.toolchain import rocm_environment
-from amdkernel_mcp.execution.cancellation import current
 from amdkernel_mcp.execution.gpus import GpuDevice
 from amdkernel_mcp.execution.head_and_tail import HeadAndTail
 from amdkernel_mcp.execution.limits import COMPILE_LIMITS, RUN_LIMITS, Limits
 from amdkernel_mcp.execution.sandbox import ENVIRONMENT, MAX_DEPTH, MAX_MEMBERS, Completed, SandboxKind
 from amdkernel_mcp.execution.stdin_stream import StdinStream
+from amdkernel_mcp.execution.work import current_work
 from amdkernel_mcp.results.job_answer import Isolation
 
 IN_IMAGE = "/opt/amdkernel"
@@ -81,7 +81,7 @@ class BareSandbox:
             try:
                 if stdin_stream:
                     threading.Thread(target=_pump, args=(stdin_stream, process), daemon=True).start()
-                with current().ending_with(lambda: _signal_group(process, signal.SIGKILL)):
+                with current_work().cancellation.ending_with(lambda: _signal_group(process, signal.SIGKILL)):
                     said, timed_out = _watch(process, HeadAndTail(on_stderr), timeout_s, limits.grace_s)
             finally:
                 _end(process, user)

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 
 from amdkernel_mcp import tracing
 from amdkernel_mcp.errors import SandboxError
-from amdkernel_mcp.execution.cancellation import current
 from amdkernel_mcp.execution.docker.archive import pack, unpack
 from amdkernel_mcp.execution.docker.container import OUT, WORK, container_options
 from amdkernel_mcp.execution.docker.container_user import new_user
@@ -24,6 +23,7 @@ from amdkernel_mcp.execution.gpus import GpuDevice
 from amdkernel_mcp.execution.limits import Limits, limits_for
 from amdkernel_mcp.execution.sandbox import Completed, SandboxKind
 from amdkernel_mcp.execution.stdin_stream import StdinStream
+from amdkernel_mcp.execution.work import current_work
 from amdkernel_mcp.results.job_answer import Isolation
 
 # stderr is cut to head and tail; past this the job is a log bomb and is ended.
@@ -128,7 +128,7 @@ class DockerSandbox:
         """Whether the daemon answers, for which a restart of Docker has RESTART_S."""
         until = time.monotonic() + RESTART_S
         while not self._closed.is_set() and self._daemon.is_connected():
-            current().check()
+            current_work().cancellation.check()
             with contextlib.suppress(SandboxError):
                 self._daemon.ping()
                 return True
@@ -150,7 +150,7 @@ class DockerSandbox:
     ) -> Completed:
         if self._closed.is_set():
             raise SandboxError("the sandbox is closed")
-        cancellation = current()
+        cancellation = current_work().cancellation
         cancellation.check()
         started = time.monotonic()
         archive, token = pack(files), secrets.token_hex(16)

@@ -14,6 +14,7 @@ from amdkernel_mcp.errors import TargetError
 from amdkernel_mcp.execution.runner.pairs import paired_output_bytes, read_pairs
 from amdkernel_mcp.execution.sandbox import Completed, Sandbox
 from amdkernel_mcp.hardware.target import Target
+from amdkernel_mcp.progress import Progress
 from amdkernel_mcp.runner_protocol.job import Buffer, Mode, Rival, RunCase, RunnerArgument, RunnerJob, RunnerLaunch
 from amdkernel_mcp.runner_protocol.records import CaseAnswer, CaseStatus, read_dispatches, read_report
 from amdkernel_mcp.runner_protocol.report import CaseReport, RunnerReport
@@ -31,16 +32,12 @@ START_ALLOWANCE_S = 30.0
 REPORT_ALLOWANCE_BYTES = 32 << 20
 
 
-def run_job(
-    sandbox: Sandbox, target: Target, job: RunnerJob, *, on_progress: Callable[[str], None] | None = None
-) -> RunnerReport:
+def run_job(sandbox: Sandbox, target: Target, job: RunnerJob, *, on_progress: Progress | None = None) -> RunnerReport:
     """Run `job` on `target`. Raises SandboxError, and TargetError when the answer is not one of our runner."""
     return read_answer(job, target, launch_job(sandbox, target, job, on_progress=on_progress))
 
 
-def launch_job(
-    sandbox: Sandbox, target: Target, job: RunnerJob, *, on_progress: Callable[[str], None] | None = None
-) -> Completed:
+def launch_job(sandbox: Sandbox, target: Target, job: RunnerJob, *, on_progress: Progress | None = None) -> Completed:
     """What the runner left of `job`, for `read_answer`. Raises what the sandbox raises."""
     return sandbox.run(
         "run",
@@ -195,7 +192,7 @@ def output_limit(job: RunnerJob) -> int:
     return outputs + paired_output_bytes(job) + REPORT_ALLOWANCE_BYTES
 
 
-def _progress_reader(on_progress: Callable[[str], None]) -> Callable[[str], None]:
+def _progress_reader(on_progress: Progress) -> Callable[[str], None]:
     def read(line: str) -> None:
         try:
             event = json.loads(line)

@@ -17,6 +17,7 @@ from amdkernel_mcp.execution.runner.program_files import Program
 from amdkernel_mcp.execution.sandbox import Completed, Sandbox
 from amdkernel_mcp.execution.stdin_stream import StdinStream
 from amdkernel_mcp.hardware.target import Target
+from amdkernel_mcp.progress import Progress
 from amdkernel_mcp.results.kernels import Finding
 from amdkernel_mcp.results.programs import ProgramProfile
 from amdkernel_mcp.runner_protocol.records import PROGRAM, REPORT
@@ -89,7 +90,7 @@ def run_program(
     program: Program,
     *,
     on_output: Callable[[Stream, bytes], None],
-    on_progress: Callable[[str], None],
+    on_progress: Progress,
     devices: int = 1,
     timeout_s: float = 600.0,
     look: Look = NO_LOOK,

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from amdkernel_mcp.execution.runner.program_files import WORK, Program
 from amdkernel_mcp.execution.sandbox import Completed, Sandbox
+from amdkernel_mcp.progress import Progress
 from amdkernel_mcp.runner_protocol.records import PROGRAM
 
 KEEPER = "/opt/amdkernel/runner/keep_files.py"
@@ -36,7 +37,7 @@ def build_program(
     arch: str,
     program: Program,
     on_message: Callable[[bytes], None],
-    on_progress: Callable[[str], None],
+    on_progress: Progress,
 ) -> Built:
     """Build it for `arch` where it is not built yet. Raises SandboxError; a build that fails is a value."""
     if program.sources:

@@ -47,12 +47,12 @@ from amdkernel_mcp.execution.setup.rootfs import (
     torch_system,
 )
 from amdkernel_mcp.file_lock import locked
+from amdkernel_mcp.progress import Progress
 
 if TYPE_CHECKING:
     from docker.models.containers import Container
     from docker.models.images import Image
 
-Progress = Callable[[str], None]
 _HOME = "/opt/amdkernel"
 _BUILD_TIMEOUT_S = 900.0
 # The times of files and folders that the build touched would differ from build to build. What cannot be changed here

@@ -6,7 +6,7 @@ The classic builder of the daemon's API is enough; the packages and what is left
 import io
 import json
 import tarfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +19,7 @@ from amdkernel_mcp.execution.docker.image import DATE, SUITES, find_image, hip_r
 from amdkernel_mcp.execution.docker.ownership import ownership_labels
 from amdkernel_mcp.execution.docker.reaper import remove
 from amdkernel_mcp.execution.setup.rootfs import suites_of
+from amdkernel_mcp.progress import Progress
 
 if TYPE_CHECKING:
     from docker.models.images import Image
@@ -27,7 +28,7 @@ PLATFORM = "linux/amd64"  # the emulator and hip-python are for x86-64; Docker D
 _TIMEOUT_S = 3600  # between two lines of the build
 
 
-def build_from(base: str, daemon: Daemon, name: str, settings: Settings, progress: Callable[[str], None]) -> "Image":
+def build_from(base: str, daemon: Daemon, name: str, settings: Settings, progress: Progress) -> "Image":
     """The image `name` made from the Debian image `base`, which is pulled where it is missing.
 
     Raises ToolchainError with the last lines of the build, SandboxError where the daemon cannot build.
@@ -87,7 +88,7 @@ def _context() -> io.BytesIO:
     return context
 
 
-def _follow(steps: Iterator[dict[str, Any]], base: str, progress: Callable[[str], None]) -> None:
+def _follow(steps: Iterator[dict[str, Any]], base: str, progress: Progress) -> None:
     last: list[str] = []
     for step in steps:
         if "error" in step:

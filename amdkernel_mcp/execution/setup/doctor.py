@@ -12,6 +12,7 @@ from amdkernel_mcp.execution.docker.image import SUITES, find_image, image_name,
 from amdkernel_mcp.execution.gpus import local_gpus
 from amdkernel_mcp.execution.open_sandbox import open_sandbox, uses_no_containers
 from amdkernel_mcp.execution.setup.packages import debian_packages
+from amdkernel_mcp.extensions import listed
 from amdkernel_mcp.results.machine import DoctorCheck, DoctorResult
 
 _SETUP = "amdkernel setup"
@@ -28,7 +29,7 @@ echo "runner $(PYTHONPATH=python:runner LD_LIBRARY_PATH=emulator python3 -c 'fro
 def doctor(settings: Settings) -> DoctorResult:
     """All checks, in the order in which they depend on each other. Starts nothing and fixes nothing."""
     packages: list[str] = []
-    checks = [*_sandbox(settings, packages), _docs_index(settings), _gpu(), _disk(settings)]
+    checks = [*_sandbox(settings, packages), _docs_index(settings), _gpu(), _disk(settings), *_extensions()]
     return DoctorResult(ok=all(check.status != "missing" for check in checks), checks=checks, packages=packages)
 
 
@@ -177,6 +178,12 @@ def _display_controllers() -> list[str]:
         if kind.startswith(("0x03", "0x12")):
             vendors.append(vendor.strip())
     return vendors
+
+
+def _extensions() -> Iterator[DoctorCheck]:
+    """What other packages add, where they add something."""
+    if found := listed():
+        yield DoctorCheck(name="extensions", status="ok", found="; ".join(found))
 
 
 def _disk(settings: Settings) -> DoctorCheck:

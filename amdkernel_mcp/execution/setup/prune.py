@@ -1,6 +1,6 @@
 """`amdkernel setup --prune`: remove the sandbox images that other versions of amdkernel-mcp left."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 from amdkernel_mcp.config import Settings
 from amdkernel_mcp.execution.docker.daemon import Daemon, connect, docker_errors
@@ -15,11 +15,12 @@ from amdkernel_mcp.execution.docker.image import (
 )
 from amdkernel_mcp.execution.layers import IMAGE_STEPS, TRITON_STEP, step_name
 from amdkernel_mcp.execution.open_sandbox import docker_url, uses_no_containers
+from amdkernel_mcp.progress import Progress
 
 REPOSITORIES = ("amdkernel-base", TORCH, TRITON_STEP.repository, *(step.repository for step in IMAGE_STEPS))
 
 
-def prune(settings: Settings, progress: Callable[[str], None], *, host: str | None = None) -> tuple[str, ...]:
+def prune(settings: Settings, progress: Progress, *, host: str | None = None) -> tuple[str, ...]:
     """The names of our images that were removed because these settings and this version do not use them.
 
     Raises SandboxError.

@@ -11,7 +11,7 @@ import shutil
 import subprocess
 import tempfile
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -21,6 +21,7 @@ from amdkernel_mcp.config import Settings
 from amdkernel_mcp.debian import Release, find_release, host_allows_expired, keyring
 from amdkernel_mcp.errors import ToolchainError
 from amdkernel_mcp.execution.docker.image import hip_release
+from amdkernel_mcp.progress import Progress
 
 _CHUNK = 1 << 20
 _NEEDED_BYTES = 2 << 30
@@ -113,7 +114,7 @@ def find_tool() -> str | None:
 
 
 @contextlib.contextmanager
-def root_file_system(system: DebianSystem, progress: Callable[[str], None]) -> Iterator[Iterator[bytes]]:
+def root_file_system(system: DebianSystem, progress: Progress) -> Iterator[Iterator[bytes]]:
     """An uncompressed tar of it, in pieces. Raises ToolchainError with the last lines of the tool that made it."""
     apt_options = _apt_options(system)
     scratch = Path(tempfile.mkdtemp(prefix="amdkernel-", dir=_scratch_folder()))
@@ -215,9 +216,7 @@ def _scratch_folder() -> str | None:
 
 
 @contextlib.contextmanager
-def byte_stream(
-    command: list[str], scratch: Path, date: datetime, progress: Callable[[str], None]
-) -> Iterator[Iterator[bytes]]:
+def byte_stream(command: list[str], scratch: Path, date: datetime, progress: Progress) -> Iterator[Iterator[bytes]]:
     """What the command prints to stdout. A failure is raised while the pieces are read: a cut tar must not count."""
     scratch.chmod(0o755)
     environment = os.environ | {"TMPDIR": str(scratch), "SOURCE_DATE_EPOCH": str(int(date.timestamp()))}
@@ -246,7 +245,7 @@ def byte_stream(
                 pipe.close()
 
 
-def _listen(stderr: "Iterator[bytes]", last: list[str], progress: Callable[[str], None]) -> None:
+def _listen(stderr: "Iterator[bytes]", last: list[str], progress: Progress) -> None:
     for raw in stderr:
         line = raw.decode(errors="replace").strip()
         if not line:

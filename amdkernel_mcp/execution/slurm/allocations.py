@@ -12,20 +12,21 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from amdkernel_mcp.config import SlurmSettings
-from amdkernel_mcp.execution.cancellation import Cancellation, cancelled_by, current
+from amdkernel_mcp.execution.cancellation import Cancellation
 from amdkernel_mcp.execution.gpus import Gpu
 from amdkernel_mcp.execution.sandbox import Sandbox
 from amdkernel_mcp.execution.slurm.batch_script import batch_script, sbatch_options
 from amdkernel_mcp.execution.slurm.commands import Comment, NoAnswerError, Slurm, SlurmError, SlurmJob, SlurmNode
 from amdkernel_mcp.execution.slurm.listing import SharedListing
 from amdkernel_mcp.execution.slurm.reconcile import Decision, Submission, decide, is_over, not_wanted
+from amdkernel_mcp.execution.work import cancelled_by, current_work
+from amdkernel_mcp.progress import Progress, silent
 
 if TYPE_CHECKING:
     from amdkernel_mcp.execution.workers.hub import Arrival, WorkerHub
 
 _log = logging.getLogger(__name__)
 
-Progress = Callable[[str], None]
 
 LOOK_S = 0.2
 FIRST_LISTING_S, LONGEST_LISTING_S = 1.0, 10.0
@@ -87,7 +88,7 @@ class Allocations:
         self._closed = threading.Event()
 
     @contextmanager
-    def borrowed(self, arch: str, user: str, say: Progress = lambda _: None) -> Iterator[Allocation]:
+    def borrowed(self, arch: str, user: str, say: Progress = silent) -> Iterator[Allocation]:
         """A block that has a GPU alone. Raises SlurmError, CancelledWorkError, and what its sandbox raises."""
         allocation = self._take_idle(arch, user) or self._allocate(arch, user, say)
         try:
@@ -109,7 +110,7 @@ class Allocations:
                     raise SlurmError("its job was cancelled in Slurm while it ran, not by this server")
                 if "COMPLETING" not in states:
                     return
-            current().check()
+            current_work().cancellation.check()
             time.sleep(1.0)
 
     def close(self) -> None:
@@ -181,7 +182,7 @@ class Allocations:
         pause_s, listed_s = FIRST_LISTING_S, self._clock()
         answered_s = done_s = listed_s
         while True:
-            current().check()
+            current_work().cancellation.check()
             if self._closed.is_set():
                 raise SlurmError("the server is about to end")
             if came := arrival.came():

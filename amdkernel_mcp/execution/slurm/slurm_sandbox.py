@@ -12,8 +12,9 @@ from contextlib import contextmanager
 from typing import Unpack
 
 from amdkernel_mcp.execution.sandbox import Completed, RunOptions, Sandbox, SandboxKind
-from amdkernel_mcp.execution.slurm.allocations import Allocation, Allocations, Progress
+from amdkernel_mcp.execution.slurm.allocations import Allocation, Allocations
 from amdkernel_mcp.execution.workers.connection import LostWorkerError
+from amdkernel_mcp.progress import Progress
 from amdkernel_mcp.results.job_answer import Isolation
 
 MOST_TRIES = 3

@@ -16,7 +16,7 @@ from typing import Protocol
 
 from amdkernel_mcp.errors import SandboxError
 from amdkernel_mcp.execution.sandbox import MAX_MEMBERS
-from amdkernel_mcp.execution.workers.caller import Caller
+from amdkernel_mcp.execution.work import Caller
 from amdkernel_mcp.execution.workers.messages import (
     LEASE_S,
     Cancel,

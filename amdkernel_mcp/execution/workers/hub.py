@@ -11,17 +11,17 @@ import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import TYPE_CHECKING, Literal
 
 from amdkernel_mcp import __version__
 from amdkernel_mcp.errors import InputError, SandboxError, TargetError
-from amdkernel_mcp.execution.cancellation import current
 from amdkernel_mcp.execution.gpus import Gpu
-from amdkernel_mcp.execution.workers.caller import Caller, called_by, caller
+from amdkernel_mcp.execution.work import Caller, current_work, doing
 from amdkernel_mcp.execution.workers.connection import Connection, Link, LostWorkerError, lost
 from amdkernel_mcp.execution.workers.messages import RECONNECT_S, Hello
+from amdkernel_mcp.progress import Progress
 
 if TYPE_CHECKING:
     from amdkernel_mcp.execution.sandbox import Completed, Sandbox
@@ -208,7 +208,7 @@ class WorkerHub:
 
         Raises LostWorkerError, CancelledWorkError.
         """
-        job, since_s, said = caller(), self._clock(), ""
+        job, since_s, said = current_work().caller, self._clock(), ""
         while True:
             with self._lock:
                 found, left = self._hosts.get(name), self._left.get(name)
@@ -230,12 +230,12 @@ class WorkerHub:
             self._wait()
 
     @contextmanager
-    def job(self, say: Callable[[str], None]) -> Iterator[None]:
+    def job(self, say: Progress) -> Iterator[None]:
         """The block is one job: a worker on which it has begun drains until its end. `say`: shows a sentence to its
         user."""
         mine = Caller(say)
         try:
-            with called_by(mine):
+            with doing(replace(current_work(), caller=mine)):
                 yield
         finally:
             with self._lock:
@@ -249,7 +249,7 @@ class WorkerHub:
         return self._changes
 
     def _wait(self) -> None:
-        current().check()
+        current_work().cancellation.check()
         with self._lock:
             self._lock.wait(_LOOK_EVERY_S)
 

@@ -12,9 +12,10 @@ from queue import Empty
 from typing import TYPE_CHECKING
 
 from amdkernel_mcp.errors import InfrastructureError, SandboxError, TargetError, ToolchainError
-from amdkernel_mcp.execution.cancellation import CancelledWorkError, current
+from amdkernel_mcp.execution.cancellation import CancelledWorkError
 from amdkernel_mcp.execution.docker.archive import pack, unpack
 from amdkernel_mcp.execution.sandbox import Completed, SandboxKind
+from amdkernel_mcp.execution.work import current_work
 from amdkernel_mcp.execution.workers.connection import Connection, HeldRun, LostWorkerError, lost
 from amdkernel_mcp.execution.workers.messages import (
     LEASE_S,
@@ -153,7 +154,7 @@ class _Turn:
     ) -> Completed:
         """Raises LostWorkerError, CancelledWorkError, and what the worker's own sandbox raised."""
         answered = False
-        cancellation = current()
+        cancellation = current_work().cancellation
         try:
             with cancellation.ending_with(lambda: self._connection.forget(self._held, cancel=True)):
                 self._connection.link.send(start)
@@ -192,7 +193,7 @@ class _Turn:
             self._check(deadline_s)
 
     def _check(self, deadline_s: float) -> None:
-        current().check()
+        current_work().cancellation.check()
         now_s = time.monotonic()
         if now_s - self._held.renewed_s > LEASE_S:
             raise lost(self._name)

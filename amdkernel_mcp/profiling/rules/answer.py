@@ -56,7 +56,9 @@ Answer = Found | RuledOut | None
 
 
 def docs_of(section: str) -> list[str]:
-    """The refs of a finding: the guide that cures it, then the section that explains it."""
+    """The refs of a finding: the guide that cures it, then the section that explains it; none without a section."""
+    if not section:
+        return []
     cure = CURES.get(section)
     return [*([f"guide:{cure}"] if cure else []), f"{GUIDE}{section}"]
 

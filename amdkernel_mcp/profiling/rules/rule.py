@@ -56,7 +56,7 @@ def _most(counts_of: Mapping[int, PcCounts], weight: Callable[[PcCounts], int]) 
 
 @dataclass(frozen=True)
 class Rule:
-    """One question about a kernel. `section`: of docs/profiling.md, as its anchor."""
+    """One question about a kernel. `section`: of docs/profiling.md, as its anchor; empty where that says nothing."""
 
     ask: Callable[[Facts], Answer]
     topic: Focus

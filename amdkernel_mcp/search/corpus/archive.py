@@ -9,6 +9,7 @@ from pathlib import Path, PurePosixPath
 from typing import IO, cast
 
 from amdkernel_mcp.errors import DocumentationError
+from amdkernel_mcp.progress import Progress, silent
 
 MOST_FILES = 50_000
 MOST_BYTES = 1_000_000_000
@@ -22,7 +23,7 @@ def is_archive(path: Path) -> bool:
 
 
 @contextmanager
-def unpacked(archive: Path, on_progress: Callable[[str], None] = lambda _: None) -> Iterator[Path]:
+def unpacked(archive: Path, on_progress: Progress = silent) -> Iterator[Path]:
     """A folder with the contents of `archive`, removed afterwards. Raises DocumentationError for a bad archive."""
     on_progress(f"unpacking {archive.name}")
     with tempfile.TemporaryDirectory(prefix="amdkernel-docs-") as scratch:

@@ -6,7 +6,7 @@ apt runs with its own sources list, state and cache in one folder; it checks the
 import os
 import shutil
 import subprocess
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -14,6 +14,7 @@ from pathlib import Path
 from amdkernel_mcp.config import Settings
 from amdkernel_mcp.debian import Release, find_release, host_allows_expired, keyring
 from amdkernel_mcp.errors import DocumentationError, ToolchainError
+from amdkernel_mcp.progress import Progress
 
 UPDATE_TIMEOUT_S = 180
 DOWNLOAD_TIMEOUT_S = 300
@@ -62,7 +63,7 @@ class Archive:
         return next((self.folder / "packages").glob(f"{package}_{version.replace(':', '%3a')}_*.deb"), None)
 
 
-def open_archive(settings: Settings, suites: Sequence[str], on_progress: Callable[[str], None]) -> Archive:
+def open_archive(settings: Settings, suites: Sequence[str], on_progress: Progress) -> Archive:
     """A private apt with the package lists of `suites`. A suite that is not available is reported and left out.
 
     Raises DocumentationError where none is left.

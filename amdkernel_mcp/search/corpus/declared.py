@@ -1,4 +1,4 @@
-"""The sources that are declared: those of docs_index/sources.toml, and those of the user's own file."""
+"""The sources that are declared: those of docs_index/sources.toml, of other packages, and of the user's own file."""
 
 import tomllib
 from fnmatch import fnmatchcase
@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 from amdkernel_mcp.bundled import folder
 from amdkernel_mcp.config import Settings
 from amdkernel_mcp.errors import DocumentationError
+from amdkernel_mcp.extensions import installed
 
 
 class OnlinePlace(BaseModel):
@@ -73,11 +74,13 @@ class SourceSpec(BaseModel):
 
 
 def load_specs(settings: Settings | None = None) -> list[SourceSpec]:
-    """The declared sources; one of the user's own file replaces the one of the same name.
+    """The declared sources; one of a package, then one of the user's own file, replaces the one of the same name.
 
-    Raises DocumentationError for a file that is wrong.
+    Raises DocumentationError for a file that is wrong, InfrastructureError for a package that cannot be loaded.
     """
     specs = {spec.name: spec for spec in _read(folder("docs_index") / "sources.toml")}
+    for file in installed("documents", Path):
+        specs |= {spec.name: spec for spec in _read(file)}
     if settings and settings.docs_sources:
         specs |= {spec.name: spec for spec in _read(settings.docs_sources)}
     return list(specs.values())

@@ -9,7 +9,7 @@ import subprocess
 import tarfile
 import tempfile
 from collections import defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -17,12 +17,12 @@ from pathlib import Path, PurePosixPath
 
 from amdkernel_mcp.config import Settings
 from amdkernel_mcp.errors import DocumentationError
+from amdkernel_mcp.progress import Progress, silent
 from amdkernel_mcp.search.corpus.archive import extract_text
 from amdkernel_mcp.search.corpus.debian import open_archive
 from amdkernel_mcp.search.corpus.declared import SourceSpec, load_specs
 from amdkernel_mcp.search.corpus.sandbox_documents import sandbox_documents
 
-Progress = Callable[[str], None]
 _SUBSTITUTION = re.compile(r'^\s*subst\("(\w+)", "(\w+)", "(\w+)"\);', re.MULTILINE)
 _LEAST_SUBSTITUTIONS = 100
 
@@ -35,7 +35,7 @@ class _Origin:
     origin: str
 
 
-def fetch_default_corpus(settings: Settings, on_progress: Progress = lambda _: None) -> Path:
+def fetch_default_corpus(settings: Settings, on_progress: Progress = silent) -> Path:
     """A corpus folder with every available source of sources.toml, below the cache folder.
 
     What is installed is taken from there, the rest from Debian packages. A source that is not available is reported and

@@ -16,11 +16,11 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from amdkernel_mcp.errors import DocumentationError
+from amdkernel_mcp.progress import Progress, silent
 from amdkernel_mcp.search.corpus.declared import OnlinePlace, SourceSpec
 from amdkernel_mcp.search.corpus.fetch import Fetcher, TimeOverError, UnreachableError, Validators
 from amdkernel_mcp.search.corpus.published import Request, read_archive, read_llms, read_sphinx
 
-Progress = Callable[[str], None]
 MakeFetcher = Callable[[frozenset[str]], Fetcher]
 _READERS = {"llms": read_llms, "sphinx": read_sphinx, "archive": read_archive}
 
@@ -58,7 +58,7 @@ class Online:
         return pages if (pages / "SOURCES.json").is_file() else None
 
     def refresh(
-        self, specs: Sequence[SourceSpec], on_progress: Progress = lambda _: None, make_fetcher: MakeFetcher = Fetcher
+        self, specs: Sequence[SourceSpec], on_progress: Progress = silent, make_fetcher: MakeFetcher = Fetcher
     ) -> Refreshed:
         """Asks for every online source of `specs` what changed. What cannot be fetched stays as it is."""
         for name in ("pages", "state", "raw"):

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from amdkernel_mcp.errors import DocumentationError
+from amdkernel_mcp.progress import Progress
 from amdkernel_mcp.search.corpus.archive import extract_text, open_tar
 from amdkernel_mcp.search.corpus.declared import OnlinePlace
 from amdkernel_mcp.search.corpus.fetch import Fetcher, NotThereError, TimeOverError, Validators
@@ -39,7 +40,7 @@ class Request:
     there: Path
     made: Path
     raw: Path
-    on_progress: Callable[[str], None]
+    on_progress: Progress
     skipped: list[str]
 
 

@@ -6,12 +6,13 @@ import re
 import sqlite3
 import time
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from amdkernel_mcp.errors import DocumentationError
+from amdkernel_mcp.progress import Progress, silent
 from amdkernel_mcp.search.checksum import write_checksum
 from amdkernel_mcp.search.corpus.archive import is_archive, unpacked
 from amdkernel_mcp.search.corpus.sources import (
@@ -33,7 +34,6 @@ from amdkernel_mcp.search.index.section_summary import section_summary
 from amdkernel_mcp.search.index.tokens import STOP_WORDS, pieces, tokens, tokens_of_word, words
 from amdkernel_mcp.search.index.weights import Weights, chosen_weights
 
-Progress = Callable[[str], None]
 Documents = Path | Source
 """A corpus folder, an archive of one, or one source."""
 _WORD_CHARS = re.compile(r"\W+")
@@ -63,7 +63,7 @@ class BuildReport:
 
 
 def build_index(
-    documents: Sequence[Documents], index_path: Path, on_progress: Progress = lambda _: None, *, recipe: str = "{}"
+    documents: Sequence[Documents], index_path: Path, on_progress: Progress = silent, *, recipe: str = "{}"
 ) -> BuildReport:
     """Builds the index of all `documents` at `index_path`. Of two sources of one name the first is taken.
 

@@ -10,11 +10,13 @@ from amdkernel_mcp.search.index.index import Index
 from amdkernel_mcp.search.index.tokens import STOP_WORDS, pieces, tokens, tokens_of_word, words
 from amdkernel_mcp.search.query.spelling import correction, is_known, likely_slip, nearest_word
 from amdkernel_mcp.search.query.vocabulary import load_vocabulary
-from amdkernel_mcp.search.query.wildcards import names_like
 
 LONGEST_QUERY_CHARS = 2_000
 MOST_TOKENS = 60
 MOST_REPAIRS = 6
+MOST_NAMES = 24
+_SHORTEST_STEM = 3
+_WITH_WILDCARD = re.compile(r"[A-Za-z_][\w*]*\*[\w*]*")
 _CUDA_PREFIX = re.compile(r"^(cuda|CUDA(?=_)|cu(?=[A-Z])|CU(?=_))(\w+)$")
 _LIKE_A_NAME = re.compile(r"_|[a-z][A-Z]|^(?:hip|roc|amd|cuda)", re.ASCII)
 _ALIKE_WHEN_JOINED = 0.85
@@ -156,3 +158,29 @@ def _name_of_parts(index: Index, parts: list[str]) -> str | None:
         "SELECT word FROM words WHERE folded = ?", ("".join(parts).lower().strip("_"),)
     ).fetchone()
     return row[0] if row else None
+
+
+def names_like(index: Index, text: str) -> tuple[tuple[str, ...], list[str]]:
+    """The names of the index, in lower case, that fit the patterns in `text`, such as `v_mfma_f32_*`, and a sentence
+    for each pattern.
+
+    The most frequent names of a pattern are taken; of a pattern with fewer than three letters none is.
+    """
+    names: list[str] = []
+    told: list[str] = []
+    for pattern in dict.fromkeys(_WITH_WILDCARD.findall(text)):
+        # Names are indexed without underscores at their ends; all but `*` is a word character, and means itself.
+        glob = pattern.lower().lstrip("_")
+        if len(glob.replace("*", "").replace("_", "")) < _SHORTEST_STEM or glob.startswith("*"):
+            continue
+        rows = index.connection.execute(
+            "SELECT folded, word FROM words WHERE folded GLOB ? ORDER BY documents DESC, folded LIMIT ?",
+            (glob, MOST_NAMES),
+        ).fetchall()
+        if rows:
+            names += [folded for folded, _ in rows]
+            more = " and more" if len(rows) == MOST_NAMES else ""
+            told.append(
+                f"{pattern} was read as {', '.join(word for _, word in rows[:6])}{'…' if rows[6:] else ''}{more}"
+            )
+    return tuple(dict.fromkeys(names)), told

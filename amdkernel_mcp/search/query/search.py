@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from amdkernel_mcp.errors import DocumentationError
 from amdkernel_mcp.quoting import QUOTED, harmless, visible
@@ -14,7 +15,6 @@ from amdkernel_mcp.search.index.index import Index, breadcrumb, unpack_text
 from amdkernel_mcp.search.index.postings import share_of_best
 from amdkernel_mcp.search.index.weights import Weights
 from amdkernel_mcp.search.query.filters import ANYTHING, SearchFilters
-from amdkernel_mcp.search.query.fuse import fuse
 from amdkernel_mcp.search.query.query import ALL_ON, Query, Switches, no_name, understand
 from amdkernel_mcp.search.query.rank import Passage, rank
 from amdkernel_mcp.search.query.snippet import WHOLE_CHARS, snippet
@@ -33,6 +33,7 @@ UNSURE = (
     "Unsure: no section holds most of what was asked. `near` lists headings of other pages; other words (`also`) or the"
     " name of an API, instruction or counter may find more."
 )
+RANK_OFFSET = 5  # how slowly a rank loses its worth: the first is worth 1/6, the tenth 1/15
 
 
 @dataclass(frozen=True)
@@ -223,3 +224,22 @@ def _note(index: Index, hits: Sequence[Hit], filters: SearchFilters) -> str:
         advice = "Try the exact name of an API, instruction or counter, or plainer words"
         return f"Nothing was found in {where}. {advice}{'; or leave `source` out' if filters.sources else ''}."
     return f"{QUOTED} read_doc(ref) shows the section."
+
+
+def fuse(rankings: Sequence[Sequence[Passage]]) -> list[tuple[int, Passage]]:
+    """(number of the wording, passage) of each section, best first; the wording is the one that ranks it highest.
+
+    Reciprocal rank fusion (Cormack and others, SIGIR 2009): scores of different wordings cannot be compared, their
+    ranks can. The ranking of a single wording stays as it is, scores included.
+    """
+    if len(rankings) == 1:
+        return [(0, passage) for passage in rankings[0]]
+    worth: dict[int, float] = defaultdict(float)
+    best: dict[int, tuple[int, int, Passage]] = {}
+    for wording, ranking in enumerate(rankings):
+        for place, passage in enumerate(ranking, 1):
+            worth[passage.section] += 1 / (RANK_OFFSET + place)
+            if passage.section not in best or place < best[passage.section][0]:
+                best[passage.section] = place, wording, passage
+    ordered = sorted(best, key=lambda section: (-worth[section], best[section][:2]))
+    return [(best[one][1], replace(best[one][2], score=worth[one])) for one in ordered]

@@ -8,7 +8,7 @@ from fastmcp import Client
 
 from amdkernel_mcp.config import load_settings
 from amdkernel_mcp.server.app import build_server
-from amdkernel_mcp.server.truncate import LIMIT_BYTES
+from amdkernel_mcp.server.delivery.truncate import LIMIT_BYTES
 
 pytestmark = [pytest.mark.sandbox, pytest.mark.usefixtures("sandbox"), pytest.mark.anyio, pytest.mark.thorough]
 

@@ -7,8 +7,9 @@ import pytest
 from amdkernel_mcp import __version__
 from amdkernel_mcp.config import Settings
 from amdkernel_mcp.errors import UnknownTargetError
-from amdkernel_mcp.execution.cancellation import Cancellation, CancelledWorkError, cancelled_by
+from amdkernel_mcp.execution.cancellation import Cancellation, CancelledWorkError
 from amdkernel_mcp.execution.targets import find_target, list_targets
+from amdkernel_mcp.execution.work import cancelled_by
 from amdkernel_mcp.execution.workers.connection import LostWorkerError
 from amdkernel_mcp.execution.workers.hub import KEPT_S, RECONNECT_S, WorkerHub, build
 from amdkernel_mcp.execution.workers.messages import LEASE_S, Draining, FromServer, Hello, OfferedGpu, Release, Renew

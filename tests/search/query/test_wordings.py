@@ -5,9 +5,8 @@ import pytest
 from amdkernel_mcp.errors import DocumentationError
 from amdkernel_mcp.search.index.index import Index
 from amdkernel_mcp.search.query.evaluate import Gold, Question, evaluate
-from amdkernel_mcp.search.query.fuse import fuse
 from amdkernel_mcp.search.query.rank import Passage
-from amdkernel_mcp.search.query.search import find, search
+from amdkernel_mcp.search.query.search import find, fuse, search
 
 BANKS = "which lanes wait for each other in a bank"
 

@@ -20,12 +20,13 @@ from amdkernel_mcp.config import Settings, load_settings
 from amdkernel_mcp.database import leases as leases_of_rows
 from amdkernel_mcp.database import open_database
 from amdkernel_mcp.errors import DatabaseError
+from amdkernel_mcp.execution.work import current_work
 from amdkernel_mcp.jobs import journal, store
 from amdkernel_mcp.jobs.job import Job
-from amdkernel_mcp.jobs.request import Answer, Perform, Progress, Request
+from amdkernel_mcp.jobs.request import Answer, Perform, Request
 from amdkernel_mcp.leases import gpu_leases, held
 from amdkernel_mcp.leases.gpu_leases import Asked, GpuLeases
-from amdkernel_mcp.leases.work import current_work
+from amdkernel_mcp.progress import Progress
 from amdkernel_mcp.results.job_answer import JobStatus
 from amdkernel_mcp.results.kernels import CompileResult
 from amdkernel_mcp.server import app

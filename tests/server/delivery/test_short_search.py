@@ -3,8 +3,8 @@
 import pytest
 
 from amdkernel_mcp.results.documentation import Card, Hit, LessonHit, SearchResult
-from amdkernel_mcp.server.short_search import SEARCH_BYTES, short_search
-from amdkernel_mcp.server.truncate import size
+from amdkernel_mcp.server.delivery.short_search import SEARCH_BYTES, short_search
+from amdkernel_mcp.server.delivery.truncate import size
 
 FILLER = "This sentence is about nothing that anybody asked for, and it is long enough to fill the room. "
 ANSWER = "Padding each row by one word avoids bank conflicts."

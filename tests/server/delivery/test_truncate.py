@@ -24,7 +24,7 @@ from amdkernel_mcp.results.kernels import (
 )
 from amdkernel_mcp.results.quantity import Metric, Result
 from amdkernel_mcp.results.tuning import RuleLeaf, ShapeRule, TunedShape, TuneResult, TuneRow
-from amdkernel_mcp.server.truncate import LIMIT_BYTES, size, truncate
+from amdkernel_mcp.server.delivery.truncate import LIMIT_BYTES, size, truncate
 
 LONG = "λ" * 3000
 DIAGNOSTICS = [Diagnostic(severity="warning", message=f"{number} {LONG}", line=number) for number in range(100)]

@@ -11,7 +11,7 @@ from fastmcp.tools import ToolResult
 from amdkernel_mcp.results.jobs import JobResult
 from amdkernel_mcp.results.kernels import BenchmarkResult, CaseResult, CheckResult, Finding, Metric, RanCode
 from amdkernel_mcp.results.quantity import Interval, Quantity
-from amdkernel_mcp.server.deliver import Delivery
+from amdkernel_mcp.server.delivery.deliver import Delivery
 
 pytestmark = pytest.mark.anyio
 Asked = MiddlewareContext[mcp_types.CallToolRequestParams]

@@ -10,11 +10,11 @@ from fastmcp.exceptions import ToolError
 from amdkernel_mcp.errors import SandboxError, UnknownTargetError
 from amdkernel_mcp.jobs.ended import DrainingError
 from amdkernel_mcp.results.jobs import EXIT_CODE_KEY
-from amdkernel_mcp.server.exit_codes import exit_code_of
+from amdkernel_mcp.server.delivery.errors import exit_code_of
 from tests.server.http_server import ANN, HttpServer
 
 pytestmark = pytest.mark.anyio
-KERNEL = (Path(__file__).resolve().parents[2] / "examples/vector_add/kernels/naive.hip").read_text()
+KERNEL = (Path(__file__).resolve().parents[3] / "examples/vector_add/kernels/naive.hip").read_text()
 
 
 @pytest.mark.parametrize(

@@ -10,13 +10,14 @@ from amdkernel_mcp.config import load_settings
 from amdkernel_mcp.errors import DocumentationError
 from amdkernel_mcp.search.index.index import NO_INDEX_HINT
 from amdkernel_mcp.server.app import build_server
-from amdkernel_mcp.server.errors import ReportErrors, for_other_machines
+from amdkernel_mcp.server.delivery.deliver import Delivery
+from amdkernel_mcp.server.delivery.errors import for_other_machines
 
 pytestmark = pytest.mark.anyio
 
 
 async def test_an_error_has_the_names_of_the_folders_instead_of_their_paths() -> None:
-    server = FastMCP("test", middleware=[ReportErrors({"/srv": "(data_dir)", "/srv/cache": "(cache_dir)"})])
+    server = FastMCP("test", middleware=[Delivery({"/srv": "(data_dir)", "/srv/cache": "(cache_dir)"})])
 
     @server.tool
     def search() -> str:

@@ -1,17 +1,31 @@
-"""How an answer goes over the wire: a job that has not ended with nothing like a verdict, a profile without empty keys.
+"""How what a tool answers or raises goes over the wire.
 
-What is longer than an answer may be is left out before, in `truncate.py`; what a tool raises gets its exit code in
-`exit_codes.py`.
+A job that has not ended has nothing like a verdict, a profile no empty keys, an error its exit code. What is longer
+than an answer may be was left out before, in `truncate.py`.
 """
 
 import json
+import logging
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import mcp_types
+from fastmcp.exceptions import ResourceError, ToolError, ValidationError
+from fastmcp.resources import ResourceResult
 from fastmcp.server.middleware import CallNext, Middleware, MiddlewareContext
 from fastmcp.tools import ToolResult
+from pydantic import ValidationError as PydanticValidationError
 
+from amdkernel_mcp.errors import AmdkernelError, wrong_path
 from amdkernel_mcp.profiling.brief import sparse
+from amdkernel_mcp.results.jobs import EXIT_CODE_KEY
+from amdkernel_mcp.server.delivery.errors import (
+    INTERNAL,
+    describe,
+    describe_arguments,
+    exit_code_of,
+    for_other_machines,
+)
 
 _OF_A_CHECK = ("status", "verdict", "reason", "notes", "target", "evidence", "attempt", "next")
 _ELSEWHERE = "cases, seeds, hashes, coverage: in the structured content"
@@ -19,16 +33,49 @@ _OF_NO_VERDICT = ("counters", "hashes", "code_object", "baseline_code_object")
 _OF_A_JOB = ("job_id", "owner", "status", "progress", "queue_place", "expected_wait_s")
 
 
-class Delivery(Middleware):
-    """Each answer of a tool as a model reads it: structured content, and a text that may say less."""
+class ExitCodes(Middleware):
+    """The outermost middleware: the others see the error."""
 
     async def on_call_tool(
         self,
         context: MiddlewareContext[mcp_types.CallToolRequestParams],
         call_next: CallNext[mcp_types.CallToolRequestParams, ToolResult],
     ) -> ToolResult:
-        """The result with its answer as it is delivered, or as it is."""
-        result = await call_next(context)
+        """The answer, or the error with its exit code in `_meta`."""
+        try:
+            return await call_next(context)
+        except ToolError as error:
+            code = exit_code_of(error)
+            text = mcp_types.TextContent(type="text", text=str(error))
+            return ToolResult(content=[text], is_error=True, meta={EXIT_CODE_KEY: code})
+
+
+class Delivery(Middleware):
+    """Each answer of a tool as a model reads it: structured content, and a text that may say less. Each exception as an
+    error that the model can act on."""
+
+    def __init__(self, folders: Mapping[str, str] | None = None) -> None:
+        """`folders`: what callers do not read, see `for_other_machines`."""
+        self._folders = folders or {}
+
+    async def on_call_tool(
+        self,
+        context: MiddlewareContext[mcp_types.CallToolRequestParams],
+        call_next: CallNext[mcp_types.CallToolRequestParams, ToolResult],
+    ) -> ToolResult:
+        """The result with its answer as it is delivered, or as it is. Raises ToolError."""
+        try:
+            result = await call_next(context)
+        except ValidationError as error:
+            if isinstance(error.__cause__, PydanticValidationError):
+                known = await _arguments_of_tool(context)
+                raise ToolError(describe_arguments(error.__cause__, known), log_level=logging.DEBUG) from None
+            raise
+        except ToolError as error:  # FastMCP has wrapped what the tool raised
+            cause = wrong_path(error.__cause__) or error.__cause__
+            if isinstance(cause, AmdkernelError):
+                raise ToolError(for_other_machines(describe(cause), self._folders), log_level=logging.DEBUG) from None
+            raise ToolError(INTERNAL) from None
         answer = result.structured_content
         if not answer:
             return result
@@ -38,6 +85,29 @@ class Delivery(Middleware):
             return result
         text = mcp_types.TextContent(type="text", text=json.dumps(said, separators=(",", ":"), ensure_ascii=False))
         return ToolResult(content=[text], structured_content=shown)
+
+    async def on_read_resource(
+        self,
+        context: MiddlewareContext[mcp_types.ReadResourceRequestParams],
+        call_next: CallNext[mcp_types.ReadResourceRequestParams, ResourceResult],
+    ) -> ResourceResult:
+        """The resource. Raises ResourceError."""
+        try:
+            return await call_next(context)
+        except ResourceError as error:
+            cause = error.__cause__
+            if isinstance(cause, AmdkernelError):
+                raise ResourceError(
+                    for_other_machines(describe(cause), self._folders), log_level=logging.DEBUG
+                ) from None
+            raise
+
+
+async def _arguments_of_tool(context: MiddlewareContext[mcp_types.CallToolRequestParams]) -> Collection[str]:
+    if context.fastmcp_context is None:
+        return ()
+    tool = await context.fastmcp_context.fastmcp.get_tool(context.message.name)
+    return tool.parameters.get("properties", {}) if tool else ()
 
 
 def delivered(tool: str, answer: dict[str, Any]) -> dict[str, Any]:

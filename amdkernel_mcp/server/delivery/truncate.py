@@ -10,22 +10,24 @@ from amdkernel_mcp.engine.verbs.shorten import STRINGS, Cut, Keep, KeepFirst, St
 from amdkernel_mcp.engine.verbs.table import VERBS
 from amdkernel_mcp.profiling.brief import brief
 from amdkernel_mcp.results.documentation import ReadResult, SearchResult
-from amdkernel_mcp.results.history import AttemptList
+from amdkernel_mcp.results.history import AttemptList, AttemptShown
 from amdkernel_mcp.results.job_answer import Artefact, JobAnswer
 from amdkernel_mcp.results.jobs import JobResult
 from amdkernel_mcp.results.kernels import ProfileResult
 from amdkernel_mcp.results.port import PortResult
 from amdkernel_mcp.results.quantity import Result
-from amdkernel_mcp.server.short_search import short_search
-from amdkernel_mcp.server.truncate_attempts import truncate_attempts
+from amdkernel_mcp.server.delivery.short_search import short_search
 
 LIMIT_BYTES = 8000
 _BRIEF_BYTES = 2048  # of a port: verdict and lines; the HIP source is in the file
 
 _R = TypeVar("_R", bound=Result)
 _GOOD = frozenset({"correct", "warning", "note", "remark", "better", "same"})
-
-
+_REASON_CHARS = 160
+_TEXT_CHARS = (2000, 800, 300, 100)
+_OF_AN_ATTEMPT = frozenset(
+    {"format", "id", "verb", "created", "by", "parent", "version", "target", "verdict", "file_name"}
+)
 _SECTIONS_BYTES = 2000
 _OF_A_SEARCH: tuple[Step, ...] = (
     Keep("near", 3),
@@ -60,7 +62,7 @@ def truncate(result: _R, folder: Path, *, limit: int = LIMIT_BYTES) -> _R:
     if isinstance(result, ReadResult):
         return _truncate_reading(result, limit)  # type: ignore[return-value]  # a ReadResult again, which mypy cannot see
     if isinstance(result, AttemptList):
-        return truncate_attempts(result, limit)  # type: ignore[return-value]
+        return _truncate_attempts(result, limit)  # type: ignore[return-value]
     whole = result
     left_out: dict[str, str] = {}
     for step in _steps_of(result):
@@ -179,3 +181,44 @@ def _truncate_reading(result: ReadResult, limit: int) -> ReadResult:
         text = result.text[: max(1, len(result.text) - max(surplus // 2, 50))]
         result = result.model_copy(update={"text": text, "next_start": result.start + len(text)})
     return result
+
+
+def _truncate_attempts(result: AttemptList, limit: int) -> AttemptList:
+    """Fewer lines, or the beginning of the texts of one attempt, in at most `limit` bytes."""
+    if result.shown:
+        return result.model_copy(update={"shown": _shorter_attempt(result.shown, limit - 100)})
+    lines = [
+        line.model_copy(
+            update={"reason": _begun(line.reason, _REASON_CHARS), "note": line.note and _begun(line.note, 160)}
+        )
+        for line in result.attempts
+    ]
+    shorter = result.model_copy(update={"attempts": lines})
+    while len(lines) > 1 and size(shorter) > limit:
+        lines.pop()
+        shorter = shorter.model_copy(update={"attempts": list(lines), "next": lines[-1].id})
+    return shorter
+
+
+def _shorter_attempt(shown: AttemptShown, limit: int) -> AttemptShown:
+    record = {name: value for name, value in shown.attempt.items() if name in _OF_AN_ATTEMPT}
+    record["answer"] = {"reason": _begun(str(shown.attempt["answer"].get("reason", "")), 600)}
+    more = f'… read_doc("attempt:{shown.attempt["id"]}") has all of it'
+    for characters in _TEXT_CHARS:
+        shorter = shown.model_copy(
+            update={
+                "attempt": record,
+                "source": _begun(shown.source, characters, more),
+                "diff": shown.diff and _begun(shown.diff, characters, more),
+                "lessons": [
+                    each.model_copy(update={"text": _begun(each.text, characters // 4)}) for each in shown.lessons[-5:]
+                ],
+            }
+        )
+        if size(shorter) <= limit:
+            break
+    return shorter
+
+
+def _begun(text: str, characters: int, more: str = "…") -> str:
+    return text if len(text) <= characters else text[:characters] + more

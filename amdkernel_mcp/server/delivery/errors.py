@@ -1,4 +1,4 @@
-"""Turns exceptions into errors that a model reads, for all tools.
+"""Exceptions as errors that a model reads, for all tools, and as exit codes.
 
 Our own errors are reported in full, wrong arguments without the validator's noise. Any other exception is reported as
 an internal error without details; the operator gets one line on stderr (the traceback with AMDKERNEL_DEBUG=1).
@@ -11,15 +11,10 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
-import mcp_types
-from fastmcp.exceptions import ResourceError, ToolError, ValidationError
-from fastmcp.resources import ResourceResult
-from fastmcp.server.middleware import CallNext, Middleware, MiddlewareContext
-from fastmcp.tools import ToolResult
 from pydantic import ValidationError as PydanticValidationError
 from starlette.requests import ClientDisconnect
 
-from amdkernel_mcp.errors import AmdkernelError, InfrastructureError, wrong_path
+from amdkernel_mcp.errors import AmdkernelError, InfrastructureError, InputError, wrong_path
 
 _OPERATORS = re.compile(
     r"`(?:sudo |(?:\w+=\w+ )*amdkernel (?:admin|docs build|docs refresh|doctor|serve|setup|slurm|worker)\b)"
@@ -90,53 +85,18 @@ def why_failed(error: BaseException) -> str:
     return "an internal error, which the server's log has"
 
 
-class ReportErrors(Middleware):
-    """Turns every exception of a tool into a tool error that the model can act on."""
-
-    def __init__(self, folders: Mapping[str, str] | None = None) -> None:
-        """`folders`: what callers do not read, see for_other_machines."""
-        self._folders = folders or {}
-
-    async def on_call_tool(
-        self,
-        context: MiddlewareContext[mcp_types.CallToolRequestParams],
-        call_next: CallNext[mcp_types.CallToolRequestParams, ToolResult],
-    ) -> ToolResult:
-        try:
-            return await call_next(context)
-        except ValidationError as error:
-            if isinstance(error.__cause__, PydanticValidationError):
-                known = await _arguments_of_tool(context)
-                raise ToolError(describe_arguments(error.__cause__, known), log_level=logging.DEBUG) from None
-            raise
-        except ToolError as error:  # FastMCP has wrapped what the tool raised
-            cause = wrong_path(error.__cause__) or error.__cause__
-            if isinstance(cause, AmdkernelError):
-                raise ToolError(for_other_machines(describe(cause), self._folders), log_level=logging.DEBUG) from None
-            raise ToolError(INTERNAL) from None
-
-    async def on_read_resource(
-        self,
-        context: MiddlewareContext[mcp_types.ReadResourceRequestParams],
-        call_next: CallNext[mcp_types.ReadResourceRequestParams, ResourceResult],
-    ) -> ResourceResult:
-        """The same for a resource."""
-        try:
-            return await call_next(context)
-        except ResourceError as error:
-            cause = error.__cause__
-            if isinstance(cause, AmdkernelError):
-                raise ResourceError(
-                    for_other_machines(describe(cause), self._folders), log_level=logging.DEBUG
-                ) from None
-            raise
-
-
-async def _arguments_of_tool(context: MiddlewareContext[mcp_types.CallToolRequestParams]) -> Collection[str]:
-    if context.fastmcp_context is None:
-        return ()
-    tool = await context.fastmcp_context.fastmcp.get_tool(context.message.name)
-    return tool.parameters.get("properties", {}) if tool else ()
+def exit_code_of(error: BaseException | None) -> int | None:
+    """2 or 3: of the error of ours that is its cause; 3 where there is none. None for no error."""
+    if error is None:
+        return None
+    cause: BaseException | None = error
+    while cause is not None:
+        if isinstance(cause, AmdkernelError):
+            return cause.exit_code
+        if isinstance(cause, PydanticValidationError):
+            return InputError.exit_code
+        cause = cause.__cause__ or cause.__context__
+    return InfrastructureError.exit_code
 
 
 class OneLine(logging.Filter):
