@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from amdkernel_mcp.compiler.compile import Compiled, Compiler
     from amdkernel_mcp.config import Settings
     from amdkernel_mcp.engine.prepared_kernel import PreparedKernel
+    from amdkernel_mcp.execution.gpu_idle import GpuState
     from amdkernel_mcp.execution.runner.program_files import Program
     from amdkernel_mcp.execution.sandbox import Sandbox
     from amdkernel_mcp.execution.sandboxes import Sandboxes
@@ -229,16 +230,18 @@ class KernelSteps:
         """Raises InputError for a kernel that did not end before, on a GPU whose reset would end the work of others."""
         from amdkernel_mcp.execution.gpu_idle import read_state
         from amdkernel_mcp.execution.render_node import render_node
-        from amdkernel_mcp.execution.targets import SLURM
+        from amdkernel_mcp.execution.targets import ANY_OF_SLURM, SLURM
 
         where = prepared.target
-        if where.kind == "emulator" or where.host == SLURM:  # Slurm gives any of its GPUs
+        if where.kind == "emulator":
             return
-        self._hung.refuse(
-            prepared.compiled.source,
-            where.name,
-            lambda: read_state(prepared.sandbox, render_node(self._settings, where, self._sandboxes.workers)),
-        )
+
+        def look() -> GpuState | str:
+            if where.host == SLURM:
+                return ANY_OF_SLURM
+            return read_state(prepared.sandbox, render_node(self._settings, where, self._sandboxes.workers))
+
+        self._hung.refuse(prepared.compiled.source, where.name, look)
 
     def check_program(
         self,

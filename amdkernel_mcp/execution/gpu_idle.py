@@ -161,6 +161,14 @@ def why_unknown(state: GpuState) -> str | None:
     return None
 
 
+def why_not_hang(target: str, state: GpuState | str) -> str | None:
+    """Why nothing that may hang is started on it unasked: a reset of it takes down more than its work, or may do so."""
+    if isinstance(state, str):
+        return f"it is not known what a reset of {target} would take down: {state}"
+    others = state.reset_takes_down
+    return f"a reset of {target} would take down {others}" if others else None
+
+
 def state_afterwards(sandbox: Sandbox, render_node: str) -> GpuState | str:
     """The state after a run of ours, whose own traces take a moment to go. Raises SandboxError."""
     state = read_state(sandbox, render_node)

@@ -68,21 +68,23 @@ class Machine:
             return error.message
         return None if connected else "the sandbox does not answer"
 
-    def reset_takes_down(self, name: str | None) -> str | None:
-        """What a reset of a GPU ends besides the work on it, in words; None: nothing is known, or it is emulated.
+    def why_not_hang(self, name: str | None) -> str | None:
+        """Why nothing that may hang is started on a target unasked; None: emulated, or a reset ends its own work alone.
 
         Raises UnknownTargetError, TargetError, SandboxError, ToolchainError.
         """
-        from amdkernel_mcp.execution.gpu_idle import read_state
+        from amdkernel_mcp.execution.gpu_idle import read_state, why_not_hang
         from amdkernel_mcp.execution.render_node import render_node
-        from amdkernel_mcp.execution.targets import SLURM, find_target
+        from amdkernel_mcp.execution.targets import ANY_OF_SLURM, SLURM, find_target
 
         workers = self._sandboxes.workers
         target = find_target(name, self._settings, workers)
-        if target.kind == "emulator" or target.host == SLURM:  # Slurm gives any of its GPUs
+        if target.kind == "emulator":
             return None
+        if target.host == SLURM:
+            return why_not_hang(target.name, ANY_OF_SLURM)
         state = read_state(self._sandboxes.of(target), render_node(self._settings, target, workers))
-        return None if isinstance(state, str) else state.reset_takes_down
+        return why_not_hang(target.name, state)
 
     def doctor(self) -> DoctorResult:
         """What is installed, what is missing, and the command that fixes it."""

@@ -13,7 +13,7 @@ from pathlib import Path
 from pydantic import TypeAdapter
 
 from amdkernel_mcp.errors import InputError
-from amdkernel_mcp.execution.gpu_idle import GpuState
+from amdkernel_mcp.execution.gpu_idle import GpuState, why_not_hang
 from amdkernel_mcp.kept_values import KeptValues, name_of
 from amdkernel_mcp.results.kernels import CheckResult
 
@@ -34,13 +34,15 @@ class HungKernels:
 
     def refuse(self, source: str, target: str, look: Callable[[], GpuState | str]) -> None:
         """Raises InputError for a kernel that did not end before, where a reset of the GPU takes down more than its
-        work. `look` is asked for such a kernel alone, and raises SandboxError."""
+        work, or may do so. `look` is asked for such a kernel alone, and raises SandboxError."""
         ended = self._kept.get(name_of("hung", source))
-        state = look() if ended else None
-        others = state.reset_takes_down if isinstance(state, GpuState) else None
-        if others:
+        if ended is None:
+            return
+        state = look()
+        if why := why_not_hang(target, state):
+            unread = f"`amdkernel bringup {target} --only neighbours` looks for it; " if isinstance(state, str) else ""
             raise InputError(
-                f"not started: this kernel did not end before ({ended}), and a reset of {target} would take down "
-                f"{others}",
-                hint="change it, or use a target that is alone, as the emulator is; `amdkernel check --hang` starts it",
+                f"not started: this kernel did not end before ({ended}), and {why}",
+                hint=f"{unread}change it, or use a target that is alone, as the emulator is; `amdkernel check --hang` "
+                "starts it",
             )

@@ -23,4 +23,11 @@ def test_a_kernel_that_did_not_end_is_refused_where_a_reset_takes_down_others(tm
             known.refuse("loops", "gpu1:0", lambda state=state: state)
         known.refuse("ends", "gpu1:0", lambda: pytest.fail("the GPU was looked at"))
     known.refuse("loops", "gpu1:0", lambda: ALONE)
-    known.refuse("loops", "gpu1:0", lambda: "its files cannot be read")
+
+
+def test_where_nobody_knows_what_a_reset_takes_down_a_kernel_that_hangs_is_refused(tmp_path: Path) -> None:
+    HungKernels(tmp_path).note("loops", CheckResult(verdict="timeout", target="gpu1:0"))
+    with pytest.raises(InputError, match="it is not known what a reset of gpu1:0 would take down: gpu_id") as error:
+        HungKernels(tmp_path).refuse("loops", "gpu1:0", lambda: "gpu_id cannot be read")
+    assert "amdkernel bringup gpu1:0 --only neighbours" in (error.value.hint or "")
+    assert "amdkernel check --hang" in (error.value.hint or "")
