@@ -14,7 +14,7 @@ from amdkernel_mcp.bringup.reading import NODES, Tree
 from amdkernel_mcp.errors import TargetError
 from amdkernel_mcp.execution.docker.container_user import how_users_are_mapped
 from amdkernel_mcp.execution.docker.image import sandbox_image_id
-from amdkernel_mcp.execution.gpus import Gpu, local_gpus
+from amdkernel_mcp.execution.gpus import Gpu, local_gpus, place_of
 from amdkernel_mcp.execution.remote_gpus import remote_gpus
 
 IMAGE_BYTES = 850 << 20
@@ -252,7 +252,7 @@ def neighbours(machine: Machine) -> Finding:
     if mine is None:
         return Finding("unknown", "the host does not list this GPU")
     others = [gpu for number, gpu in enumerate(tree.gpus()) if number != machine.index]
-    same = [gpu for gpu in others if gpu.get("location_id") == mine.get("location_id")]
+    same = [gpu for gpu in others if place_of(mine) and place_of(gpu) == place_of(mine)]
     hive = [gpu for gpu in others if mine.get("hive_id") and gpu.get("hive_id") == mine.get("hive_id")]
     shown = _displays(tree, mine["drm_render_minor"])
     what = [f"{len(hive)} more GPUs of its XGMI hive"] if hive else []
@@ -296,8 +296,8 @@ def _device(machine: Machine) -> tuple[Tree, str]:
 def _is_partition(tree: Tree, machine: Machine) -> bool:
     """Whether other nodes of the topology have its place on the PCI bus."""
     gpus = tree.gpus()
-    mine = gpus[machine.index]
-    return sum(gpu.get("location_id") == mine.get("location_id") for gpu in gpus) > 1
+    mine = place_of(gpus[machine.index])
+    return mine is not None and sum(place_of(gpu) == mine for gpu in gpus) > 1
 
 
 LOOKS: tuple[Probe[Machine], ...] = (

@@ -240,7 +240,7 @@ def fault(bench: Bench) -> Finding:
 def hang(bench: Bench) -> Finding:
     """A kernel that never ends, and whether the GPU computes right afterwards."""
     beside = neighbours(bench.machine)
-    if beside.status == "fail":
+    if beside.status != "pass":  # a display, or nothing is known
         return Finding("unknown", f"not tried: {beside.found}", beside.next)
     return _and_afterwards(bench, "hang", _GUARDED, ("timeout",), CheckOptions(hang=True))
 

@@ -5,14 +5,18 @@ import shutil
 import threading
 from collections.abc import Mapping
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 
 from amdkernel_mcp.bringup.archive import read_archive, trees_of, write_archive
-from amdkernel_mcp.bringup.looks import LOOKS
+from amdkernel_mcp.bringup.looks import LOOKS, activity, neighbours
+from amdkernel_mcp.bringup.machine import Machine
 from amdkernel_mcp.bringup.probe import Finding, Probe, promises_of
 from amdkernel_mcp.bringup.reading import read_tree
 from amdkernel_mcp.bringup.run import bringup
+from amdkernel_mcp.bringup.runs import Bench, hang
 from amdkernel_mcp.bundled import folder
 from amdkernel_mcp.config import Settings, load_settings
 from amdkernel_mcp.errors import InputError, SandboxError
@@ -41,6 +45,41 @@ def test_an_errno_is_what_the_reader_got_and_a_refused_node_is_no_missing_one() 
     assert tree.errno(f"{DEVICE}/power/control") == "ENOENT"
     assert (len(tree.gpus()), tree.refused()) == (1, 1)
     assert tree.device_node("/dev/kfd") is None
+
+
+def machine_of(*gpus: str) -> SimpleNamespace:
+    """A machine whose first GPU is looked at; of each GPU, its properties besides those that all have."""
+    files = {
+        NODE.replace("/2/", f"/{number}/"): {"text": f"simd_count 152\ndrm_render_minor {128 + number}\n{own}"}
+        for number, own in enumerate(gpus)
+    }
+    tree = read_tree(json.dumps(json.loads(reading()) | {"entries": files}).encode(), "host")
+    return SimpleNamespace(index=0, has_containers=False, target="local:0", at_a_shell="", tree=lambda _: tree)
+
+
+@pytest.mark.parametrize(
+    ("other", "found", "kind"),
+    [
+        ("location_id 49408\ndomain 0\n", "a reset would take down 1 more partitions", "a partition"),
+        ("location_id 49408\ndomain 1\n", "alone: no hive, no other partition, no display", "a virtual function"),
+        ("location_id 53504\ndomain 0\n", "alone: no hive, no other partition, no display", "a virtual function"),
+    ],
+)
+def test_a_partition_has_the_bus_number_of_another_one_in_the_same_pci_domain(
+    other: str, found: str, kind: str
+) -> None:
+    machine = cast(Machine, machine_of("location_id 49408\ndomain 0\n", other))
+    assert neighbours(machine).found == found
+    assert activity(machine).found.startswith(f"no gpu_busy_percent: {kind}")
+
+
+def test_gpus_without_a_place_on_a_bus_are_not_partitions_of_one() -> None:
+    assert neighbours(cast(Machine, machine_of("", ""))).found == "alone: no hive, no other partition, no display"
+
+
+def test_a_kernel_that_never_ends_is_not_tried_on_a_gpu_that_the_host_does_not_list() -> None:
+    bench = cast(Bench, SimpleNamespace(machine=machine_of()))
+    assert hang(bench).found == "not tried: the host does not list this GPU"
 
 
 @pytest.mark.parametrize(
