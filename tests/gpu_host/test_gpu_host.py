@@ -167,9 +167,14 @@ def test_a_profile_has_the_counts_of_all_cases_and_their_times(gpu_host: GpuHost
     assert metrics["GUI_ACTIVE time / Kernel Time"] == pytest.approx(1, abs=0.01), "the passes belong to each other"
 
 
-def test_a_whole_program_runs_on_the_gpu(gpu_host: GpuHost, tmp_path: Path) -> None:
+def test_a_whole_program_runs_on_the_gpu_and_on_one_of_a_hive_where_it_was_asked_for(
+    gpu_host: GpuHost, tmp_path: Path
+) -> None:
     (tmp_path / "program.hip").write_text(PROGRAM)
-    ended = gpu_host.amdkernel("run", str(tmp_path / "program.hip"), "--target", "gpu1:1")
+    run = ("run", str(tmp_path / "program.hip"), "--target", "gpu1:1")
+    refused = gpu_host.amdkernel(*run)
+    assert (refused.returncode, "1 more GPUs of its XGMI hive" in refused.stderr) == (2, True), refused.stderr
+    ended = gpu_host.amdkernel(*run, "--hang")
     assert (ended.returncode, ended.stdout) == (0, "it's 42\n"), ended.stderr
 
 
@@ -471,10 +476,19 @@ def test_a_kernel_that_never_ends_is_started_where_it_was_asked_for_and_then_ref
     assert left_out["found"].startswith("not tried: a kernel that hangs would take down 1 more GPUs of its XGMI hive")
     [probe] = gpu_host.answer(*hang)["probes"]
     assert (probe["status"], probe["found"]) == ("pass", "it is timeout; the next kernel is correct"), probe
-    (tmp_path / "hangs.hip").write_text(HANGS)
+    (tmp_path / "hangs.hip").write_text(f"// again\n{HANGS}")
     message, hint = refusal(gpu_host, "check", "vector_add", str(tmp_path / "hangs.hip"), *CHECK[3:], code=2)
     assert "a reset of gpu1:0 would take down 1 more GPUs of its XGMI hive" in message
     assert "--hang" in hint
+
+
+def test_a_kernel_that_may_hang_is_tried_on_the_emulator_before_a_gpu_of_a_hive(
+    gpu_host: GpuHost, tmp_path: Path
+) -> None:
+    stuck = HANGS.replace("(atomicAdd((int *)z, 0) != 12345)", "(__hip_atomic_load((int *)z, 0, 4) != 12345)")
+    (tmp_path / "stuck.hip").write_text(stuck)
+    message, _ = refusal(gpu_host, "check", "vector_add", str(tmp_path / "stuck.hip"), *CHECK[3:], code=2)
+    assert "this kernel did not end before (timeout on emulator:gfx942)" in message
 
 
 def test_the_doctor_of_a_host_looks_and_starts_nothing_on_its_gpus(gpu_host: GpuHost) -> None:
