@@ -385,7 +385,10 @@ def test_a_bringup_of_a_host_that_is_as_it_should_be_keeps_every_promise(gpu_hos
         assert secret not in whole, whole[max(0, whole.find(secret) - 200) :][:400]
 
 
-@pytest.mark.parametrize("file", sorted(TREES.glob("*.toml")), ids=lambda file: file.stem)
+WITH_DOCKER = [file for file in sorted(TREES.glob("*.toml")) if tree_of(file).daemon != "none"]
+
+
+@pytest.mark.parametrize("file", WITH_DOCKER, ids=lambda file: file.stem)
 def test_a_constructed_machine_is_listed_checks_benchmarks_and_profiles_as_it_should(
     gpu_host: GpuHost, monkeypatch: pytest.MonkeyPatch, file: Path
 ) -> None:
