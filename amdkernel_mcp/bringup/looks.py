@@ -74,6 +74,28 @@ def docker(machine: Machine) -> Finding:
     return Finding("pass", found)
 
 
+def cgroup_version(machine: Machine) -> Finding:
+    """Which version of cgroups filters the devices: v1 by its devices controller, v2 by a BPF program.
+
+    Source: Docker documentation, "Runtime metrics" (`docker info` names the version since 20.10); Linux,
+    Documentation/admin-guide/cgroup-v2.rst, cgroup.controllers and "Device controller".
+    """
+    host = f"v{machine.tree('host').cgroup}"
+    if not machine.has_containers:
+        return Finding("pass", f"{host}; no containers")
+    docker, driver = (
+        f"v{machine.info.get('CgroupVersion') or '1'}",
+        machine.info.get("CgroupDriver") or "driver not known",
+    )
+    if docker == host:
+        return Finding("pass", f"{host}: the host and Docker ({driver})")
+    return Finding(
+        "unknown",
+        f"the host has {host}, Docker uses {docker} ({driver})",
+        f"`{machine.at_a_shell}stat -fc %T /sys/fs/cgroup`: is the daemon in a container, are there two hierarchies?",
+    )
+
+
 def cgroup(machine: Machine) -> Finding:
     """Whether the rule for devices of a container has an effect on what KFD shows.
 
@@ -83,18 +105,17 @@ def cgroup(machine: Machine) -> Finding:
     """
     if not machine.has_containers:
         return Finding("unknown", "no containers")
-    version = f"cgroup v{machine.info.get('CgroupVersion') or '1'}"
     tree = machine.tree("rule")
     if not tree.topology():
-        return Finding("unknown", f"{version}; the kernel driver lists nothing by which it could be seen")
+        return Finding("unknown", "the kernel driver lists nothing by which it could be seen")
     if refused := tree.refused():
         return Finding(
             "fail",
-            f"{version}; {refused} nodes of the topology are refused to a container that has the rule c 226:* rw",
+            f"{refused} nodes of the topology are refused to a container that has the rule c 226:* rw",
             "start Docker on the host itself; inside a container that one needs `docker run --privileged`, or "
             "`--device-cgroup-rule='c 226:* rmw'`",
         )
-    return Finding("pass", f"{version}; a container with the rule c 226:* rw reads every node")
+    return Finding("pass", "a container with the rule c 226:* rw reads every node")
 
 
 def disk(machine: Machine) -> Finding:
@@ -307,6 +328,7 @@ LOOKS: tuple[Probe[Machine], ...] = (
     Probe("disk", "is there room for images?", ("correct",), disk),
     Probe("driver", "which driver has the GPUs?", ("listed", "correct"), driver),
     Probe("image", "is the sandbox image there?", ("listed",), image),
+    Probe("cgroup_version", "which version of cgroups filters devices?", (), cgroup_version),
     Probe("cgroup", "may a container read the topology?", ("listed",), cgroup),
     Probe("topology", "which GPUs does each reader see?", ("listed",), topology),
     Probe("listed", "is the GPU listed, and under which name?", ("listed",), listed),

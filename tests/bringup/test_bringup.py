@@ -11,7 +11,7 @@ from typing import cast
 import pytest
 
 from amdkernel_mcp.bringup.archive import read_archive, trees_of, write_archive
-from amdkernel_mcp.bringup.looks import LOOKS, activity, neighbours
+from amdkernel_mcp.bringup.looks import LOOKS, activity, cgroup_version, neighbours
 from amdkernel_mcp.bringup.machine import Machine
 from amdkernel_mcp.bringup.probe import Finding, Probe, promises_of
 from amdkernel_mcp.bringup.reading import read_tree
@@ -80,6 +80,29 @@ def test_gpus_without_a_place_on_a_bus_are_not_partitions_of_one() -> None:
 def test_a_kernel_that_never_ends_is_not_tried_on_a_gpu_that_the_host_does_not_list() -> None:
     bench = cast(Bench, SimpleNamespace(machine=machine_of()))
     assert hang(bench).found == "not tried: the host does not list this GPU"
+
+
+@pytest.mark.parametrize(
+    ("of_host", "of_docker", "status", "found"),
+    [
+        (1, "1", "pass", "v1: the host and Docker (cgroupfs)"),
+        (2, "2", "pass", "v2: the host and Docker (cgroupfs)"),
+        (1, None, "pass", "v1: the host and Docker (cgroupfs)"),  # older daemons know v1 alone, and do not say it
+        (2, None, "unknown", "the host has v2, Docker uses v1 (cgroupfs)"),
+        (1, "2", "unknown", "the host has v1, Docker uses v2 (cgroupfs)"),
+    ],
+)
+def test_the_versions_of_cgroups_of_host_and_docker_are_told_apart(
+    of_host: int, of_docker: str | None, status: str, found: str
+) -> None:
+    tree = read_tree(json.dumps(json.loads(reading()) | {"cgroup": of_host}).encode(), "host")
+    info = {"CgroupVersion": of_docker, "CgroupDriver": "cgroupfs"}
+    machine = SimpleNamespace(has_containers=True, info=info, tree=lambda _: tree, at_a_shell="ssh mx9 ")
+    answer = cgroup_version(cast(Machine, machine))
+    assert (answer.status, answer.found) == (status, found)
+    assert (answer.next or "").startswith("`ssh mx9 ") == (status != "pass")
+    machine.has_containers = False
+    assert cgroup_version(cast(Machine, machine)).found == f"v{of_host}; no containers"
 
 
 @pytest.mark.parametrize(
