@@ -101,21 +101,23 @@ class Machine:
         torch: bool = False,
         triton: bool = False,
         base: str | None = None,
-    ) -> None:
+    ) -> bool:
         """Build the sandbox image where it is missing or of another release; `torch`, `triton`: the one with it, too.
 
-        prune: remove images not used. base: a Debian image into which Docker installs the packages.
+        prune: remove images not used. base: a Debian image into which Docker installs the packages. Returns whether the
+        sandbox image was missing.
         """
         from amdkernel_mcp.execution.setup.build import setup, setup_torch, setup_triton
         from amdkernel_mcp.execution.setup.prune import prune as remove_unused_images
 
-        setup(self._settings, on_progress, host=host, base=base)
+        made = setup(self._settings, on_progress, host=host, base=base)
         if torch:
             setup_torch(self._settings, on_progress, host=host)
         if triton:
             setup_triton(self._settings, on_progress, host=host)
         if prune:
             remove_unused_images(self._settings, on_progress, host=host)
+        return bool(made.built)
 
     def coverage(self, paths: Sequence[Path]) -> CoverageResult:
         """Which instructions of code objects, bundles and programs the emulator does not know."""

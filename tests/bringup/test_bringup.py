@@ -10,17 +10,19 @@ from typing import cast
 
 import pytest
 
+from amdkernel_mcp.bringup import runs
 from amdkernel_mcp.bringup.archive import read_archive, trees_of, write_archive
 from amdkernel_mcp.bringup.looks import LOOKS, activity, cgroup_version, neighbours
 from amdkernel_mcp.bringup.machine import Machine
 from amdkernel_mcp.bringup.probe import Finding, Probe, promises_of
 from amdkernel_mcp.bringup.reading import read_tree
-from amdkernel_mcp.bringup.run import bringup
+from amdkernel_mcp.bringup.run import TRIED, bringup
 from amdkernel_mcp.bringup.runs import Bench, hang
 from amdkernel_mcp.bundled import folder
+from amdkernel_mcp.cli import main
 from amdkernel_mcp.config import Settings, load_settings
 from amdkernel_mcp.errors import InputError, SandboxError
-from amdkernel_mcp.results.bringup import ProbeStatus
+from amdkernel_mcp.results.bringup import BringupResult, ProbeStatus
 
 NODE = "/sys/class/kfd/kfd/topology/nodes/2/properties"
 DEVICE = "/sys/class/drm/renderD128/device"
@@ -103,6 +105,49 @@ def test_the_versions_of_cgroups_of_host_and_docker_are_told_apart(
     assert (answer.next or "").startswith("`ssh mx9 ") == (status != "pass")
     machine.has_containers = False
     assert cgroup_version(cast(Machine, machine)).found == f"v{of_host}; no containers"
+
+
+@pytest.mark.parametrize(
+    ("table", "status", "found"),
+    [
+        (
+            '"Counter_Name","Counter_Value"\n"SQ_WAVES",1\n"SQ_WAVES",1.000000\n',
+            "pass",
+            "of 2 launches, and of 2 it is 1",
+        ),
+        ('"Counter_Name","Counter_Value"\n"SQ_WAVES",0\n"SQ_WAVES",0.0\n', "fail", "of 2 launches, and of 0 it is 1"),
+        ('"Counter_Name","Counter_Value"\n"SQ_WAVES",\n', "fail", "of 1 launches, and of 0 it is 1"),
+        ("", "fail", "of 0 launches"),
+    ],
+)
+def test_a_counter_that_is_gated_or_missing_is_not_one_that_counts(
+    monkeypatch: pytest.MonkeyPatch, table: str, status: str, found: str
+) -> None:
+    monkeypatch.setattr(runs, "_run", lambda *_: {"a/out_7_counter_collection.csv": table.encode(), "other": b"\xff"})
+    answer = runs.counted(cast(Bench, SimpleNamespace()))
+    assert (answer.status, found in answer.found) == (status, True), answer
+    assert (answer.next is None) == (status == "pass")
+
+
+@pytest.mark.parametrize(("statuses", "code"), [(("pass", "fail"), 0), (("fail", "pass"), 1), ((), 0)])
+def test_a_set_up_of_a_host_ends_with_what_its_gpus_did(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], statuses: tuple[ProbeStatus, ...], code: int
+) -> None:
+    results = [Probe(TRIED[n], "?", (), lambda _, s=status: Finding(s, f"it is {s}", "try this")).run(None)
+               for n, status in enumerate(statuses)]  # fmt: skip
+    answer = BringupResult(ok=True, target="gpu1:0", version="1", seconds=1, promises={}, probes=results)
+    monkeypatch.setattr("amdkernel_mcp.bringup.run.try_gpus", lambda *_: [answer] if statuses else [])
+    monkeypatch.setattr("amdkernel_mcp.execution.setup.build.setup", lambda *_, **__: SimpleNamespace(built=("base",)))
+    assert main.run(["setup", "--host", "gpu1"]) == code
+    said = capsys.readouterr().out
+    if not statuses:
+        assert "gpu1 has no AMD GPU that its driver lists" in said
+        return
+    assert [line for line in said.splitlines() if line.startswith(("✓", "✗"))] == [
+        f"{'✓' if status == 'pass' else '✗'} gpu1:0 {name}: it is {status}"
+        for name, status in zip(TRIED, statuses, strict=True)
+    ]
+    assert said.count("→ try this") == statuses.count("fail")
 
 
 @pytest.mark.parametrize(
