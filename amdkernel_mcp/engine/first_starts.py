@@ -15,6 +15,7 @@ from amdkernel_mcp.compiler.endless import may_not_end
 from amdkernel_mcp.errors import InfrastructureError, InputError
 from amdkernel_mcp.execution.gpu_idle import GpuState, read_state
 from amdkernel_mcp.execution.targets import ANY_OF_SLURM, SLURM
+from amdkernel_mcp.findings.hangs import SLOW
 from amdkernel_mcp.hardware.target import Target
 from amdkernel_mcp.kept_values import name_of
 from amdkernel_mcp.leases.hung_kernels import HungKernels, Started
@@ -28,9 +29,11 @@ if TYPE_CHECKING:
     from amdkernel_mcp.execution.sandbox import Sandbox
     from amdkernel_mcp.execution.sandboxes import Sandboxes
     from amdkernel_mcp.launch.plan import LaunchPlan
+    from amdkernel_mcp.results.kernels import CheckResult
     from amdkernel_mcp.runner_protocol.report import RunnerReport
 
 _CODE = (".hip", ".cpp", ".cxx", ".cc", ".c", ".cu", ".h", ".hh", ".hpp", ".hxx", ".cuh", ".inc", ".inl")
+_LARGE = 4 << 20  # bytes: such a source is data, and takes long
 # Comments and white space, or what may hold their signs: literals. Each ends at the end of the text at the latest, so
 # that no text takes long.
 _BLANKS = re.compile(
@@ -67,16 +70,16 @@ class FirstStarts:
             unproven=self._settings.start_unproven,
         )
 
-    def note(self, prepared: PreparedKernel, verdict: str | None, *, asked: bool = False) -> None:
+    def note(self, prepared: PreparedKernel, answer: CheckResult, *, asked: bool = False) -> None:
         """Keep how the kernel ended. asked: it was to start though it may hang."""
         if started := started_kernel(prepared):
-            self._known.note(started, verdict, prepared.target.name, asked=asked)
+            self._known.note(started, _shown(answer, prepared.target), prepared.target.name, asked=asked)
 
     def note_report(self, report: RunnerReport | None, *kernels: PreparedKernel) -> None:
         """Keep that a measured run of these kernels did not end: which one of them it was is not known."""
         if report and any(case.status == "timeout" for case in report.cases):
-            for each in kernels:
-                self.note(each, "timeout")
+            for started in filter(None, map(started_kernel, kernels)):
+                self._known.note(started, "timeout", kernels[0].target.name)
 
     def admit_program(self, started: Started, where: Target, sandbox: Sandbox) -> None:
         """Raises InputError for a program that may hang and must not; SandboxError, TargetError without its GPU."""
@@ -84,9 +87,9 @@ class FirstStarts:
             look = partial(self._look, where, sandbox)
             self._known.refuse(started, where.name, look, unproven=self._settings.start_unproven)
 
-    def note_program(self, started: Started, verdict: str | None, where: Target, *, asked: bool = False) -> None:
+    def note_program(self, started: Started, answer: CheckResult, where: Target, *, asked: bool = False) -> None:
         """Keep how the program ended: `correct` for one that did."""
-        self._known.note(started, verdict, where.name, asked=asked)
+        self._known.note(started, _shown(answer, where), where.name, asked=asked)
 
     def _look(self, where: Target, sandbox: Sandbox) -> GpuState | str:
         from amdkernel_mcp.execution.render_node import render_node
@@ -117,8 +120,15 @@ class FirstStarts:
             )
         except InfrastructureError as error:
             return f"not known: {error.message}"
-        self._known.note(started, answer.verdict, emulator.name)
+        self._known.note(started, _shown(answer, emulator), emulator.name)
         return f"{answer.verdict}: {answer.reason}"
+
+
+def _shown(answer: CheckResult, where: Target) -> str | None:
+    """The verdict, but for an emulated run that reached a limit: what is slow there may end soon on a GPU."""
+    never_ends = any(each.kind in ("timeout", "deadlock") and SLOW not in each.message for each in answer.findings)
+    slow = where.kind == "emulator" and answer.verdict in ("timeout", "deadlock") and not never_ends
+    return None if slow else answer.verdict
 
 
 def started_kernel(prepared: PreparedKernel) -> Started | None:
@@ -146,7 +156,8 @@ def _launched(plan: LaunchPlan) -> list[object]:
 
 def started_program(program: Program, asks: str, work: str = "") -> Started:
     """The program with its files and arguments; comments and blanks of its sources do not count."""
-    files = {name: _plain(data) if name.endswith(_CODE) else data for name, data in program.files.items()}
+    plain = {name: _plain(data) for name, data in program.files.items() if name.endswith(_CODE) and len(data) < _LARGE}
+    files = {**program.files, **plain}
     how = (program.path, program.sources, program.include, program.flags, program.build_target)
     given = (program.arguments, program.environment, program.visible)
     return Started(name_of(files, how, given), name_of(work), "program", asks)

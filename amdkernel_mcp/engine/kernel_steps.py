@@ -224,7 +224,7 @@ class KernelSteps:
                 on_progress=on_progress,
             )
         result = result.model_copy(update={"notes": [*result.notes, *warnings()]})
-        self.first_starts.note(prepared, result.verdict, asked=asked)
+        self.first_starts.note(prepared, result, asked=asked)
         result = in_words_of(language_of(prepared.compiled.source, prepared.file_name), result)
         return self._judged.stamp(result, prepared.compiled.source, prepared.problem)
 
@@ -269,7 +269,7 @@ class KernelSteps:
                 cache_dir=cache_dir,
                 on_progress=on_progress,
             )
-        self.first_starts.note_program(started, result.verdict, where, asked=hang)
+        self.first_starts.note_program(started, result, where, asked=hang)
         return result.model_copy(update={"notes": [*result.notes, *warnings()]})
 
     def check_tuned(

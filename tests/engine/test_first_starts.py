@@ -24,11 +24,14 @@ from amdkernel_mcp.errors import InputError
 from amdkernel_mcp.execution.runner.program import TIMED_OUT, ProgramRun
 from amdkernel_mcp.execution.runner.program_files import Program, sent_program
 from amdkernel_mcp.execution.sandbox import Completed, Sandbox
+from amdkernel_mcp.findings.hangs import SLOW
 from amdkernel_mcp.hardware.target import Target
 from amdkernel_mcp.problems.problem_file import load_problem
+from amdkernel_mcp.results.kernels import CheckResult, Finding, FindingKind
 from amdkernel_mcp.runner_protocol.report import CaseReport, RunnerReport
 
 GPU = Target("gpu1:0", "gpu", "gfx942", "MI300X", "gpu1", 0, id="1a2b")
+EMULATOR = Target("emulator:gfx942", "emulator", "gfx942", "MI300X")
 ALONE = "gpu_busy_percent 0\nmem_info_vram_used 1\nunique_id 1a2b\ndriver 6.16\ngpu_id 7\nprocesses listed\n"
 OF_A_HIVE = ALONE + "hive 8\n"
 NAIVE = (folder("examples") / "vector_add/kernels/naive.hip").read_text()
@@ -165,7 +168,7 @@ def test_no_source_takes_long_to_be_known(piece: bytes) -> None:
 
 
 @pytest.mark.parametrize(
-    ("code", "ended", "findings", "verdict"),
+    ("code", "ended", "kinds", "verdict"),
     [
         (0, None, (), "correct"),
         (3, None, (), "correct"),  # its own business: it ended
@@ -175,8 +178,25 @@ def test_no_source_takes_long_to_be_known(piece: bytes) -> None:
         (137, "the program was ended: it needed more memory than the sandbox has", (), None),
     ],
 )
-def test_how_a_program_ended(code: int, ended: str | None, findings: tuple[str, ...], verdict: str | None) -> None:
-    assert _ending(ProgramRun(code, ended), findings) == verdict
+def test_how_a_program_ended(code: int, ended: str | None, kinds: tuple[FindingKind, ...], verdict: str | None) -> None:
+    findings = [Finding(kind=kind, message="it never ends") for kind in kinds]
+    answer = _ending(ProgramRun(code, ended), findings)
+    assert (answer.verdict, answer.findings) == (verdict, findings)
+
+
+@pytest.mark.parametrize(
+    ("target", "message", "shown"),
+    [
+        (GPU, "the run passed its time", "timeout"),
+        (EMULATOR, "k never ends: line 3", "timeout"),
+        (EMULATOR, f"k was still running after 1,000,000,000 instructions: line 3{SLOW}", None),
+    ],
+)
+def test_a_limit_that_the_emulator_reached_proves_no_hang(target: Target, message: str, shown: str | None) -> None:
+    answer = CheckResult(verdict="timeout", findings=[Finding(kind="timeout", message=message)])
+    assert first_starts._shown(answer, target) == shown
+    assert first_starts._shown(CheckResult(verdict="timeout"), EMULATOR) is None
+    assert first_starts._shown(CheckResult(verdict="correct"), EMULATOR) == "correct"
 
 
 class Machine:
@@ -204,7 +224,9 @@ def test_a_program_that_is_not_known_to_end_asks_and_one_that_hung_is_refused(
         with pytest.raises(InputError, match="not known whether this program ends") as error:
             asked.do(means)
         assert how in (error.value.hint or "")
-    steps.first_starts.note_program(started_program(program(MAIN), "amdkernel run"), "timeout", GPU)
+    steps.first_starts.note_program(
+        started_program(program(MAIN), "amdkernel run"), CheckResult(verdict="timeout"), GPU
+    )
     with pytest.raises(InputError, match="this program did not end before"):
         run.do(means)
     with pytest.raises(InputError, match="--hang works without --url"):

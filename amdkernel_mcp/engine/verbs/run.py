@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from amdkernel_mcp.engine.verbs.verb import Means
 from amdkernel_mcp.execution.runner.program import NO_LOOK, TIMED_OUT, Look, ProgramRun, Stream, run_program
 from amdkernel_mcp.execution.runner.program_files import Program
+from amdkernel_mcp.results.kernels import CheckResult, Finding
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,7 +53,7 @@ class Run:
             on_progress=means.on_progress,
         )
         found = findings_in_orders(ran.reports, where, self.program.name_file)
-        starts.note_program(started, _ending(ran, [each.finding.kind for each in found]), where, asked=self.hang)
+        starts.note_program(started, _ending(ran, [each.finding for each in found]), where, asked=self.hang)
         failures = [each.finding for each in found if self.look.closely or each.finding.kind == "timeout"]
         rest = [each for each in found if each.finding not in failures]
         profile = None
@@ -68,9 +69,10 @@ class Run:
         )
 
 
-def _ending(ran: ProgramRun, findings: Sequence[str]) -> str | None:
-    """As a verdict; None where it was ended by something else than time, or was not run at all."""
-    stuck = next((kind for kind in findings if kind in ("timeout", "deadlock")), None)
+def _ending(ran: ProgramRun, findings: Sequence[Finding]) -> CheckResult:
+    """As a check says it; no verdict where it was ended by something else than time, or was not run at all."""
+    stuck = next((each for each in findings if each.kind in ("timeout", "deadlock")), None)
     if stuck or (ran.code == TIMED_OUT and ran.ended):
-        return stuck or "timeout"
-    return "correct" if ran.compiled and not ran.ended else None
+        deadlock = stuck is not None and stuck.kind == "deadlock"
+        return CheckResult(verdict="deadlock" if deadlock else "timeout", findings=[stuck] if stuck else [])
+    return CheckResult(verdict="correct" if ran.compiled and not ran.ended else None)
