@@ -49,7 +49,7 @@ class FirstStarts:
     def __init__(self, settings: Settings, sandboxes: Sandboxes) -> None:
         self._settings = settings
         self._sandboxes = sandboxes
-        self._known = HungKernels(settings.cache_dir / "hung")
+        self._known = HungKernels(settings.cache_dir / "endings")
 
     def admit(self, prepared: PreparedKernel, on_progress: Callable[[str], None]) -> None:
         """Raises InputError for a kernel that may hang and must not; SandboxError, TargetError without its GPU."""

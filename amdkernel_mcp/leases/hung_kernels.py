@@ -17,7 +17,8 @@ from amdkernel_mcp.errors import InputError
 from amdkernel_mcp.execution.gpu_idle import GpuState, why_not_hang
 from amdkernel_mcp.kept_values import KeptValues, name_of
 
-MOST_BYTES = 4 << 20
+MOST_BYTES, MOST_BYTES_ENDED = 4 << 20, 64 << 10
+"""Of what hung; of what ended, which every check adds to: who is forgotten there asks again."""
 _NEVER_ENDED = ("timeout", "deadlock")
 _ENDED = ("correct", "incorrect")
 _SETTING = "the setting `start_unproven` starts all that is not known to hang"
@@ -40,16 +41,18 @@ class HungKernels:
     """The kernels and programs of one cache folder. Thread-safe."""
 
     def __init__(self, folder: Path) -> None:
-        self._kept = KeptValues(folder, TypeAdapter(str), max_total_bytes=MOST_BYTES)
+        self._hung = KeptValues(folder / "hung", TypeAdapter(str), max_total_bytes=MOST_BYTES)
+        self._ended = KeptValues(folder / "ended", TypeAdapter(str), max_total_bytes=MOST_BYTES_ENDED)
 
     def note(self, started: Started, verdict: str | None, target: str, *, asked: bool = False) -> None:
         """Keep that it ended, or that it did not. asked: it was to start all the same; then an end clears a hang."""
         if verdict in _NEVER_ENDED:
-            self._kept.put(_hung(started), f"{verdict} on {target}")
+            self._hung.put(_hung(started), f"{verdict} on {target}")
         elif verdict in _ENDED:
-            self._kept.put(_ended(started), "ended")
-            if asked and self._kept.get(_hung(started)):
-                self._kept.put(_hung(started), "")
+            if self._ended.get(_ended(started)) is None:
+                self._ended.put(_ended(started), target)
+            if asked and self._hung.get(_hung(started)):
+                self._hung.put(_hung(started), "")
 
     def refuse(
         self,
@@ -66,16 +69,16 @@ class HungKernels:
         look: at the GPU, only where it matters; raises SandboxError. ends: whether its code cannot but end. try_out:
         runs it where it can do no harm, notes what came, and says it. unproven: what is not known to end may start.
         """
-        hung = self._kept.get(_hung(started))
-        if not hung and (unproven or self._kept.get(_ended(started)) or ends()):
+        hung = self._hung.get(_hung(started))
+        if not hung and (unproven or self._ended.get(_ended(started)) or ends()):
             return
         state = look()
         why = why_not_hang(target, state)
         if why is None:
             return
         tried = try_out() if try_out and not hung else None
-        hung = hung or self._kept.get(_hung(started))
-        if not hung and self._kept.get(_ended(started)):
+        hung = hung or self._hung.get(_hung(started))
+        if not hung and self._ended.get(_ended(started)):
             return
         unread = f"`amdkernel bringup {target} --only neighbours` looks for it; " if isinstance(state, str) else ""
         what, starts = f"this {started.called}", f"`{started.asks} --hang` starts it"

@@ -7,7 +7,7 @@ import pytest
 
 from amdkernel_mcp.errors import InputError
 from amdkernel_mcp.execution.gpu_idle import GpuState
-from amdkernel_mcp.leases.hung_kernels import HungKernels, Started
+from amdkernel_mcp.leases.hung_kernels import MOST_BYTES_ENDED, HungKernels, Started
 
 ALONE = GpuState(0, 0, "1a2b", "6.16.6", ())
 OF_A_HIVE = replace(ALONE, hive=8)
@@ -88,3 +88,12 @@ def test_an_end_counts_for_what_hung_only_where_the_caller_asked_for_that_start(
         known.refuse(LOOPS, "gpu1:0", lambda: OF_A_HIVE)
     known.note(LOOPS, "correct", "gpu1:0", asked=True)
     known.refuse(LOOPS, "gpu1:0", lambda: pytest.fail("the GPU was looked at"))
+
+
+def test_what_ended_is_bounded_and_makes_nobody_forget_what_hung(known: HungKernels, tmp_path: Path) -> None:
+    for n in range(40):
+        known.note(replace(ENDS, work="x" * n), "correct", "emulator:gfx942" * 400)
+    kept = sum(each.stat().st_size for each in (tmp_path / "ended").rglob("*") if each.is_file())
+    assert kept <= MOST_BYTES_ENDED
+    with pytest.raises(InputError, match="did not end before"):
+        known.refuse(LOOPS, "gpu1:0", lambda: OF_A_HIVE)
