@@ -129,6 +129,11 @@ class Settings(BaseModel):
     allow_reset: bool = Field(
         default=False, description="Let `amdkernel worker` reset a GPU that does not come back: docs/serve.md"
     )
+    start_unproven: bool = Field(
+        default=False,
+        description="Start kernels and programs that are not known to end without asking, also on a GPU whose reset "
+        "takes down other GPUs or a desktop",
+    )
     slurm: SlurmSettings | None = Field(
         default=None, description="A Slurm cluster whose GPUs are the targets slurm:ARCH: docs/slurm.md"
     )

@@ -14,12 +14,13 @@ from amdkernel_mcp.bringup.reading import NODES, Tree
 from amdkernel_mcp.errors import TargetError
 from amdkernel_mcp.execution.docker.container_user import how_users_are_mapped
 from amdkernel_mcp.execution.docker.image import sandbox_image_id
-from amdkernel_mcp.execution.gpus import Gpu, local_gpus
+from amdkernel_mcp.execution.gpus import Gpu, local_gpus, place_of
 from amdkernel_mcp.execution.remote_gpus import remote_gpus
 
-IMAGE_BYTES = 850 << 20
-"""Of the sandbox image as a tar, which `setup --host` sends."""
-SENT_BYTES, LEAST_BYTES_PER_S = 1 << 20, 2 << 20
+IMAGE_BYTES = 271 * 10**6
+"""Of the root file system of the sandbox image, which `setup --host` sends: measured, 865 MB as a tar."""
+SENT_BYTES, LEAST_BYTES_PER_S = 1 << 20, 640 << 10
+"""Seven minutes for the image are slow."""
 NEEDED_BYTES = 3 << 30
 OLDEST_DRIVER = (6, 10, 5)
 """amdgpu of ROCm 6.3, the oldest that AMD tests with the user space of ROCm 7.2. Source: amdgpu-docs,
@@ -74,6 +75,28 @@ def docker(machine: Machine) -> Finding:
     return Finding("pass", found)
 
 
+def cgroup_version(machine: Machine) -> Finding:
+    """Which version of cgroups filters the devices: v1 by its devices controller, v2 by a BPF program.
+
+    Source: Docker documentation, "Runtime metrics" (`docker info` names the version since 20.10); Linux,
+    Documentation/admin-guide/cgroup-v2.rst, cgroup.controllers and "Device controller".
+    """
+    host = f"v{machine.tree('host').cgroup}"
+    if not machine.has_containers:
+        return Finding("pass", f"{host}; no containers")
+    docker, driver = (
+        f"v{machine.info.get('CgroupVersion') or '1'}",
+        machine.info.get("CgroupDriver") or "driver not known",
+    )
+    if docker == host:
+        return Finding("pass", f"{host}: the host and Docker ({driver})")
+    return Finding(
+        "unknown",
+        f"the host has {host}, Docker uses {docker} ({driver})",
+        f"`{machine.at_a_shell}stat -fc %T /sys/fs/cgroup`: is the daemon in a container, are there two hierarchies?",
+    )
+
+
 def cgroup(machine: Machine) -> Finding:
     """Whether the rule for devices of a container has an effect on what KFD shows.
 
@@ -83,18 +106,17 @@ def cgroup(machine: Machine) -> Finding:
     """
     if not machine.has_containers:
         return Finding("unknown", "no containers")
-    version = f"cgroup v{machine.info.get('CgroupVersion') or '1'}"
     tree = machine.tree("rule")
     if not tree.topology():
-        return Finding("unknown", f"{version}; the kernel driver lists nothing by which it could be seen")
+        return Finding("unknown", "the kernel driver lists nothing by which it could be seen")
     if refused := tree.refused():
         return Finding(
             "fail",
-            f"{version}; {refused} nodes of the topology are refused to a container that has the rule c 226:* rw",
+            f"{refused} nodes of the topology are refused to a container that has the rule c 226:* rw",
             "start Docker on the host itself; inside a container that one needs `docker run --privileged`, or "
             "`--device-cgroup-rule='c 226:* rmw'`",
         )
-    return Finding("pass", f"{version}; a container with the rule c 226:* rw reads every node")
+    return Finding("pass", "a container with the rule c 226:* rw reads every node")
 
 
 def disk(machine: Machine) -> Finding:
@@ -252,7 +274,7 @@ def neighbours(machine: Machine) -> Finding:
     if mine is None:
         return Finding("unknown", "the host does not list this GPU")
     others = [gpu for number, gpu in enumerate(tree.gpus()) if number != machine.index]
-    same = [gpu for gpu in others if gpu.get("location_id") == mine.get("location_id")]
+    same = [gpu for gpu in others if place_of(mine) and place_of(gpu) == place_of(mine)]
     hive = [gpu for gpu in others if mine.get("hive_id") and gpu.get("hive_id") == mine.get("hive_id")]
     shown = _displays(tree, mine["drm_render_minor"])
     what = [f"{len(hive)} more GPUs of its XGMI hive"] if hive else []
@@ -296,8 +318,8 @@ def _device(machine: Machine) -> tuple[Tree, str]:
 def _is_partition(tree: Tree, machine: Machine) -> bool:
     """Whether other nodes of the topology have its place on the PCI bus."""
     gpus = tree.gpus()
-    mine = gpus[machine.index]
-    return sum(gpu.get("location_id") == mine.get("location_id") for gpu in gpus) > 1
+    mine = place_of(gpus[machine.index])
+    return mine is not None and sum(place_of(gpu) == mine for gpu in gpus) > 1
 
 
 LOOKS: tuple[Probe[Machine], ...] = (
@@ -307,6 +329,7 @@ LOOKS: tuple[Probe[Machine], ...] = (
     Probe("disk", "is there room for images?", ("correct",), disk),
     Probe("driver", "which driver has the GPUs?", ("listed", "correct"), driver),
     Probe("image", "is the sandbox image there?", ("listed",), image),
+    Probe("cgroup_version", "which version of cgroups filters devices?", (), cgroup_version),
     Probe("cgroup", "may a container read the topology?", ("listed",), cgroup),
     Probe("topology", "which GPUs does each reader see?", ("listed",), topology),
     Probe("listed", "is the GPU listed, and under which name?", ("listed",), listed),

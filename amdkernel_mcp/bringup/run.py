@@ -85,6 +85,19 @@ def bringup(
         machine.close()
 
 
+TRIED = ("launches", "counted")
+"""The probes with which a set-up ends: a kernel runs, a counter is read."""
+
+
+def try_gpus(settings: Settings, host: str, on_progress: Progress = silent) -> list[BringupResult]:
+    """What became of a kernel and of a counter on each GPU of a host. Raises SandboxError, ToolchainError, TargetError
+    where they cannot be listed."""
+    from amdkernel_mcp.execution.remote_gpus import remote_gpus
+
+    gpus = remote_gpus(settings, host)
+    return [bringup(settings, f"{host}:{gpu.index}", only=TRIED, on_progress=on_progress) for gpu in gpus]
+
+
 def doctor_of_host(settings: Settings, host: str, on_progress: Progress = silent) -> DoctorResult:
     """The probes that start nothing, as checks. Raises InputError for a host that is not in the settings."""
     machine = machine_of(settings, f"{host}:0")

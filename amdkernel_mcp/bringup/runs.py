@@ -5,7 +5,9 @@ Only small kernels of ours run, under the same leases as anybody's.
 
 from __future__ import annotations
 
+import csv
 import json
+import re
 import shlex
 import time
 from dataclasses import dataclass
@@ -38,6 +40,9 @@ if TYPE_CHECKING:
     from amdkernel_mcp.leases.leased_sandbox import LeasedSandboxes
 
 PROBLEM, CASE = "vector_add", "n=4096"
+ONE_COUNTER = "SQ_WAVES"
+_LEVEL = "sudo amd-smi set -l stable_std"
+"""A performance level at which Radeons count. Source: rocprofv3's documentation, "performance level"."""
 WATCH_EVERY_S = 5.0
 RUN_TIMEOUT_S = 120.0
 _GUARDED = "while (atomicAdd((int *)z, 0) != 12345)\n        ;"
@@ -166,6 +171,17 @@ def counters(bench: Bench) -> Finding:
     return Finding("pass", f"{len(known)} names; all {wanted} counters of our metrics are there")
 
 
+def counted(bench: Bench) -> Finding:
+    """Whether one counter of one launch after the other has a value: the waves, of which each launch here has one."""
+    files = _run(bench, "", ["rocprofv3", "-f", "csv", "-d", "@", "-o", "out_%pid%", "--pmc", ONE_COUNTER, "--"])
+    tables = [data.decode(errors="replace") for name, data in files.items() if name.endswith("counter_collection.csv")]
+    rows = [row for table in tables for row in csv.DictReader(table.splitlines())]
+    values = [row["Counter_Value"] for row in rows if row.get("Counter_Name") == ONE_COUNTER]
+    right = sum(float(value) == 1 for value in values if re.fullmatch(r"\d{1,9}(\.\d+)?", value or ""))
+    found = f"{ONE_COUNTER} was read of {len(values)} launches, and of {right} it is 1 as it should be"
+    return Finding("pass" if right else "fail", found, None if right else f"`--only profiled`, then `{_LEVEL}`")
+
+
 def profiled(bench: Bench) -> Finding:
     """Every pass and the trace of a profile."""
     answer = bench.engine.do(
@@ -240,7 +256,7 @@ def fault(bench: Bench) -> Finding:
 def hang(bench: Bench) -> Finding:
     """A kernel that never ends, and whether the GPU computes right afterwards."""
     beside = neighbours(bench.machine)
-    if beside.status == "fail":
+    if beside.status != "pass":  # a display, or nothing is known
         return Finding("unknown", f"not tried: {beside.found}", beside.next)
     return _and_afterwards(bench, "hang", _GUARDED, ("timeout",), CheckOptions(hang=True))
 
@@ -303,6 +319,7 @@ RUNS: tuple[Probe[Bench], ...] = (
     Probe("correct", "are a right and a wrong kernel distinguished?", ("correct",), correct),
     Probe("timed", "is a kernel as fast as itself?", ("timed",), timed),
     Probe("counters", "which counters does rocprofv3 have?", ("profiled",), counters),
+    Probe("counted", "is one counter counted?", ("profiled",), counted),
     Probe("profiled", "is every pass counted?", ("profiled",), profiled),
     Probe("children", "does rocprofv3 follow exec and fork?", ("profiled",), children),
     Probe("sampling", "does PC sampling start?", (), sampling),

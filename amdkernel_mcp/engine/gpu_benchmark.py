@@ -74,6 +74,8 @@ class Contest:
     data_dir: Path
     cache_dir: Path | None
     protocol: Plan = DEFAULT_PLAN
+    saw: Callable[[RunnerReport | None], None] = lambda _: None
+    """Is given the report of each run that either kernel was in."""
 
     @property
     def compared(self) -> bool:
@@ -135,10 +137,13 @@ def _take_times(contest: Contest, on_progress: Progress) -> _Taken | BenchmarkRe
     job = job_in_turns(contest.planned, contest.other, gpu_by_name(where.gpu), plan=contest.protocol)
     on_progress(f"timing {'both kernels' if contest.compared else 'the kernel and itself'} in turns on {where.name}")
     report = run_job(sandbox, where, job, on_progress=on_progress)
+    contest.saw(report)
     ended = read_state(sandbox, contest.render_node())  # at once, for its clocks: they fall within moments
     turns = read_turns(_names(contest), job, report)
     if isinstance(turns, str):
-        return stopped(Finding(kind="crashed", message=turns), "a kernel", where.name, sandbox.isolation)
+        timed_out = any(case.status == "timeout" for case in report.cases)
+        finding = Finding(kind="timeout" if timed_out else "crashed", message=turns)
+        return stopped(finding, "a kernel", where.name, sandbox.isolation)
     traced = _compare_with_trace(contest, job, on_progress)
     rocm = report.device.rocm if report.device else "not_measured"
     floor = _floor(contest, before, rocm, on_progress)
@@ -211,6 +216,7 @@ def _compare_with_trace(contest: Contest, job: RunnerJob, on_progress: Progress)
     try:
         timeout_s = TRACE_START_S + TRACE_CASE_S * len(job.cases)
         recorded = record_profile(sandbox, where, job, [command], pass_timeout_s=timeout_s)
+        contest.saw(recorded.report)
         traces = traced_launches(recorded.files)
     except (ProfileFileError, SandboxError, TargetError) as error:
         return not_compared(error.message)
@@ -262,6 +268,7 @@ def _same_code(contest: Contest, runs: int) -> list[float]:
     planned = replace(contest.other, job=replace(contest.other.job, cases=contest.other.job.cases[:1] * runs))
     job = job_in_turns(planned, planned, gpu_by_name(where.gpu), plan=contest.protocol)
     report = run_job(contest.rival.sandbox, where, job)
+    contest.saw(report)
     found = read_turns([str(run) for run in range(runs)], job, report)
     if isinstance(found, str):
         return []

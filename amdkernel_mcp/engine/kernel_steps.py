@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from amdkernel_mcp.counted import counted
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from amdkernel_mcp.checking.options import CheckOptions
     from amdkernel_mcp.compiler.compile import Compiled, Compiler
     from amdkernel_mcp.config import Settings
+    from amdkernel_mcp.engine.first_starts import FirstStarts
     from amdkernel_mcp.engine.prepared_kernel import PreparedKernel
     from amdkernel_mcp.execution.runner.program_files import Program
     from amdkernel_mcp.execution.sandbox import Sandbox
@@ -30,7 +32,6 @@ if TYPE_CHECKING:
     from amdkernel_mcp.importing.import_problem import Means
     from amdkernel_mcp.importing.importer import Importer
     from amdkernel_mcp.launch.plan import LaunchPlan
-    from amdkernel_mcp.leases.hung_kernels import HungKernels
     from amdkernel_mcp.measurement.job import Measured, MeasurementJob, TimingInputs
     from amdkernel_mcp.measurement.timing.interleaved import Plan
     from amdkernel_mcp.problems.own_problems import OwnProblems
@@ -68,6 +69,13 @@ class KernelSteps:
         self._settings = settings
         self._sandboxes = sandboxes
         self._judged = judged
+
+    @cached_property
+    def first_starts(self) -> FirstStarts:
+        """What asks before something is started that may hang."""
+        from amdkernel_mcp.engine.first_starts import FirstStarts
+
+        return FirstStarts(self._settings, self._sandboxes)
 
     def prepare(
         self,
@@ -196,8 +204,9 @@ class KernelSteps:
         from amdkernel_mcp.languages.table import language_of
 
         cache_dir = self._settings.cache_dir
-        if options is None or not options.hang:
-            self._refuse_hung(prepared)
+        asked = options is not None and options.hang
+        if not asked:
+            self.first_starts.admit(prepared, on_progress)
         with examined(prepared.sandbox, prepared.problem, cache_dir=cache_dir) as warnings:
             result = check(
                 sandbox=prepared.sandbox,
@@ -211,30 +220,9 @@ class KernelSteps:
                 on_progress=on_progress,
             )
         result = result.model_copy(update={"notes": [*result.notes, *warnings()]})
-        self._hung.note(prepared.compiled.source, result)
+        self.first_starts.note(prepared, result, asked=asked)
         result = in_words_of(language_of(prepared.compiled.source, prepared.file_name), result)
         return self._judged.stamp(result, prepared.compiled.source, prepared.problem)
-
-    @property
-    def _hung(self) -> HungKernels:
-        from amdkernel_mcp.leases.hung_kernels import HungKernels
-
-        return HungKernels(self.cache_dir / "hung")
-
-    def _refuse_hung(self, prepared: PreparedKernel) -> None:
-        """Raises InputError for a kernel that did not end before, on a GPU whose reset would end the work of others."""
-        from amdkernel_mcp.execution.gpu_idle import read_state
-        from amdkernel_mcp.execution.render_node import render_node
-        from amdkernel_mcp.execution.targets import SLURM
-
-        where = prepared.target
-        if where.kind == "emulator" or where.host == SLURM:  # Slurm gives any of its GPUs
-            return
-        self._hung.refuse(
-            prepared.compiled.source,
-            where.name,
-            lambda: read_state(prepared.sandbox, render_node(self._settings, where, self._sandboxes.workers)),
-        )
 
     def check_program(
         self,
@@ -246,10 +234,15 @@ class KernelSteps:
         key: str | None,
         on_progress: Progress,
         built: Program | None = None,
+        hang: bool = False,
     ) -> ProgramCheckResult:
-        """The verdict on a program with its own `main`. `key`: a seed key to replay. `built`: the source is built."""
+        """The verdict on a program with its own `main`. `key`: a seed key to replay. `built`: the source is built.
+
+        Raises InputError where it may hang and must not; `hang`: it may.
+        """
         from amdkernel_mcp.checking.cases.seeds import read_key, seed_key, server_secret
         from amdkernel_mcp.checking.problem_probe import examined
+        from amdkernel_mcp.engine.first_starts import started_program
         from amdkernel_mcp.execution.runner.program_files import sent_program
         from amdkernel_mcp.host_programs.check_program import check_program
         from amdkernel_mcp.launch.lines import read_launch_plan
@@ -258,16 +251,21 @@ class KernelSteps:
         sandbox, secret = self._sandboxes.of(where), server_secret(self._settings.data_dir)
         drawn = seed_key(secret, "check_program", problem, source=source, flags=flags, arch=where.arch)
         cache_dir = self._settings.cache_dir
+        sent = sent_program(source, file_name, flags)
+        started = started_program(sent, "amdkernel check-program", problem.hash)
+        if not hang:
+            self.first_starts.admit_program(started, where, sandbox)
         with examined(sandbox, problem, cache_dir=cache_dir) as warnings:
             result = check_program(
                 sandbox=sandbox,
                 target=where,
                 problem=problem,
-                program=built or sent_program(source, file_name, flags),
+                program=built or sent,
                 key=read_key(key) if key else drawn,
                 cache_dir=cache_dir,
                 on_progress=on_progress,
             )
+        self.first_starts.note_program(started, result, where, asked=hang)
         return result.model_copy(update={"notes": [*result.notes, *warnings()]})
 
     def check_tuned(
@@ -346,7 +344,9 @@ class KernelSteps:
         from amdkernel_mcp.measurement.not_timed import stopped
         from amdkernel_mcp.measurement.timing.interleaved import DEFAULT_PLAN
 
-        where = candidate.target
+        where, both = candidate.target, tuple(each for each in (candidate, baseline) if each)
+        for each in both:
+            self.first_starts.admit(each, on_progress)
         planned = self.plan_measurement(candidate, inputs=INPUTS_IN_TURNS, case=case)
         other = planned
         if baseline and not isinstance(planned, Finding):
@@ -366,6 +366,7 @@ class KernelSteps:
             self._settings.data_dir,
             self._settings.cache_dir,
             protocol or DEFAULT_PLAN,
+            lambda report: self.first_starts.note_report(report, *both),
         )
         return benchmark_in_turns(contest, on_progress)
 
@@ -450,7 +451,7 @@ class KernelSteps:
         from amdkernel_mcp.profiling.import_recording import import_files
         from amdkernel_mcp.profiling.rocprofv3 import commands, listed_counters, uncounted
 
-        self._refuse_hung(prepared)
+        self.first_starts.admit(prepared, on_progress)
         where, job, program = prepared.target, planned.job, runner_command(prepared.target, planned.job)
         names = [kernel.name for kernel in prepared.compiled.result.kernels]
         with exclusively(prepared.sandbox, on_progress):
@@ -460,6 +461,7 @@ class KernelSteps:
             runs = commands(where.arch, folder=FOLDER, program=program, kernels=names, available=has)
             on_progress(f"profiling in {counted(len(runs), 'pass', 'passes')} on {where.name}")
             recorded = record_profile(prepared.sandbox, where, job, runs)
+        self.first_starts.note_report(recorded.report, prepared)
         answer = import_files(recorded.files, gpu=where.gpu)
         update: dict[str, object] = {
             "target": where.name,

@@ -24,6 +24,13 @@ AFTERWARDS_TRIES, AFTERWARDS_WAIT_S = 5, 0.5
 # Its second argument, empty or the root of another tree, is for tests.
 _SCRIPT = r"""
 cd "$2/sys" || exit 1
+place_of() {  # PCI domain and place in it, of the file of a node; empty where it has none
+    domain=0 bus=0
+    while read -r name value; do
+        case $name in domain) domain=$value ;; location_id) bus=$value ;; esac
+    done <$1
+    [ $bus = 0 ] || echo "$domain $bus"
+}
 device=class/drm/renderD$1/device
 echo "node renderD$1"
 for name in gpu_busy_percent mem_info_vram_used unique_id; do echo "$name $(cat $device/$name)"; done
@@ -33,15 +40,19 @@ echo "display $(cat $device/drm/card*/card*-*/enabled | grep -c '^enabled')"
 for name in pp_dpm_sclk pp_dpm_mclk; do sed "s/^/$name /" $device/$name; done
 for file in $device/hwmon/hwmon*/freq[12]_input; do [ -r $file ] && echo "$(basename $file) $(cat $file)"; done
 echo "driver $(cat module/amdgpu/version 2>/dev/null || uname -r)"
+hidden=0
 for node in class/kfd/kfd/topology/nodes/*; do
+    grep -q . $node/properties || hidden=$((hidden + 1))
     grep -q "^drm_render_minor $1\$" $node/properties || continue
     gpu=$(cat $node/gpu_id)
     hive=$(grep '^hive_id [1-9]' $node/properties)
-    place=$(grep '^location_id [1-9]' $node/properties)
+    place=$(place_of $node/properties)
 done
 echo "gpu_id $gpu"
+echo "hidden $hidden"
 [ -n "$hive" ] && echo "hive $(cat class/kfd/kfd/topology/nodes/*/properties | grep -c "^$hive\$")"
-[ -n "$place" ] && echo "partitions $(cat class/kfd/kfd/topology/nodes/*/properties | grep -c "^$place\$")"
+[ -n "$place" ] && echo "partitions $(for node in class/kfd/kfd/topology/nodes/*; do
+    place_of $node/properties; done | grep -c "^$place\$")"
 ls class/kfd/kfd/proc >/dev/null && echo "processes listed"
 for process in class/kfd/kfd/proc/*; do
     [ -e $process/vram_$gpu ] || continue
@@ -73,6 +84,8 @@ class GpuState:
     hive: int = 1
     partitions: int = 1
     """How many GPUs its XGMI hive has, and how many partitions its device; 1: it is alone, or that is not shown."""
+    hidden: int = 0
+    """How many nodes of the topology this reader is refused, as in a pod with some of its machine's GPUs."""
 
     @property
     def reset_takes_down(self) -> str | None:
@@ -83,6 +96,7 @@ class GpuState:
         found = [f"{self.hive - 1} more GPUs of its XGMI hive"] if self.hive > 1 else []
         found += [f"{self.partitions - 1} more partitions of its device"] if self.partitions > 1 else []
         found += ["the desktop on it"] if self.display else []
+        found += [f"maybe {self.hidden} nodes of the topology that are not shown here"] if self.hidden else []
         return " and ".join(found) or None
 
     @property
@@ -127,6 +141,7 @@ def parse_state(printed: str) -> GpuState | str:
         performance=found.get("performance"),
         hive=_number(found.get("hive")) or 1,
         partitions=_number(found.get("partitions")) or 1,
+        hidden=_number(found.get("hidden")) or 0,
     )
 
 
@@ -159,6 +174,14 @@ def why_unknown(state: GpuState) -> str | None:
     if state.busy_percent is None:
         return "the driver of this GPU does not show its activity: whether it is idle cannot be known here"
     return None
+
+
+def why_not_hang(target: str, state: GpuState | str) -> str | None:
+    """Why nothing that may hang is started on it unasked: a reset of it takes down more than its work, or may do so."""
+    if isinstance(state, str):
+        return f"it is not known what a reset of {target} would take down: {state}"
+    others = state.reset_takes_down
+    return f"a reset of {target} would take down {others}" if others else None
 
 
 def state_afterwards(sandbox: Sandbox, render_node: str) -> GpuState | str:

@@ -85,12 +85,17 @@ def gpus_of(nodes: list[dict[str, int]], devices: str = "/dev", numbers: Mapping
 
 def _device_id(node: dict[str, int], nodes: list[dict[str, int]], numbers: Mapping[int, str]) -> str | None:
     """The number of the device, whose first partition alone may have the file; with that of the partition, if any."""
-    place = (node.get("domain"), node.get("location_id"))
-    same = [each for each in nodes if (each.get("domain"), each.get("location_id")) == place]
-    shared = len(same) > 1 and node.get("location_id") is not None
+    place = place_of(node)
+    same = [each for each in nodes if place_of(each) == place]
+    shared = len(same) > 1 and place is not None
     minors = [_minor(each) for each in (same if shared else [node])]
     found = next((numbers[minor] for minor in minors if _NUMBER.fullmatch(numbers.get(minor, ""))), None)
     return f"{found}-{minors.index(_minor(node))}" if found and shared else found
+
+
+def place_of(node: Mapping[str, int]) -> tuple[int, int] | None:
+    """PCI domain and place in it, which the partitions of a device share; None where the driver names none."""
+    return (node.get("domain", 0), node["location_id"]) if node.get("location_id") else None
 
 
 def _minor(node: dict[str, int]) -> int:

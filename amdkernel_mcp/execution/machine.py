@@ -67,21 +67,23 @@ class Machine:
             return error.message
         return None if connected else "the sandbox does not answer"
 
-    def reset_takes_down(self, name: str | None) -> str | None:
-        """What a reset of a GPU ends besides the work on it, in words; None: nothing is known, or it is emulated.
+    def why_not_hang(self, name: str | None) -> str | None:
+        """Why nothing that may hang is started on a target unasked; None: emulated, or a reset ends its own work alone.
 
         Raises UnknownTargetError, TargetError, SandboxError, ToolchainError.
         """
-        from amdkernel_mcp.execution.gpu_idle import read_state
+        from amdkernel_mcp.execution.gpu_idle import read_state, why_not_hang
         from amdkernel_mcp.execution.render_node import render_node
-        from amdkernel_mcp.execution.targets import SLURM, find_target
+        from amdkernel_mcp.execution.targets import ANY_OF_SLURM, SLURM, find_target
 
         workers = self._sandboxes.workers
         target = find_target(name, self._settings, workers)
-        if target.kind == "emulator" or target.host == SLURM:  # Slurm gives any of its GPUs
+        if target.kind == "emulator":
             return None
+        if target.host == SLURM:
+            return why_not_hang(target.name, ANY_OF_SLURM)
         state = read_state(self._sandboxes.of(target), render_node(self._settings, target, workers))
-        return None if isinstance(state, str) else state.reset_takes_down
+        return why_not_hang(target.name, state)
 
     def doctor(self) -> DoctorResult:
         """What is installed, what is missing, and the command that fixes it."""
@@ -98,21 +100,23 @@ class Machine:
         torch: bool = False,
         triton: bool = False,
         base: str | None = None,
-    ) -> None:
+    ) -> bool:
         """Build the sandbox image where it is missing or of another release; `torch`, `triton`: the one with it, too.
 
-        prune: remove images not used. base: a Debian image into which Docker installs the packages.
+        prune: remove images not used. base: a Debian image into which Docker installs the packages. Returns whether the
+        sandbox image was missing.
         """
         from amdkernel_mcp.execution.setup.build import setup, setup_torch, setup_triton
         from amdkernel_mcp.execution.setup.prune import prune as remove_unused_images
 
-        setup(self._settings, on_progress, host=host, base=base)
+        made = setup(self._settings, on_progress, host=host, base=base)
         if torch:
             setup_torch(self._settings, on_progress, host=host)
         if triton:
             setup_triton(self._settings, on_progress, host=host)
         if prune:
             remove_unused_images(self._settings, on_progress, host=host)
+        return bool(made.built)
 
     def coverage(self, paths: Sequence[Path]) -> CoverageResult:
         """Which instructions of code objects, bundles and programs the emulator does not know."""

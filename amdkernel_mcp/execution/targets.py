@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 SLURM = "slurm"
 """The host of targets whose GPUs Slurm gives."""
+ANY_OF_SLURM = "Slurm gives any of its GPUs, also one of an XGMI hive"
 
 EMULATED = {
     "gfx942": "MI300X",

@@ -47,6 +47,10 @@ def commonest_place(
     return Standstill(chain, waves[line], sum(place.waves for place in standing), example)
 
 
+SLOW = ", or the kernel is only slow"
+"""In the sentence about a kernel that reached a limit: that does not prove a hang."""
+
+
 def describe_hang(
     kernel: str, spent: str | None, running: Standstill | str, waiting: Standstill | None, *, crowd: str = ""
 ) -> str:
@@ -56,7 +60,7 @@ def describe_hang(
     that could run; waiting: where the others were, at a barrier. crowd: how many of its workgroups fit at once.
     """
     where = f"{kernel} was still running after {spent}: {running}" if spent else f"{kernel} never ends: {running}"
-    slow = ", or the kernel is only slow" if spent else ""
+    slow = SLOW if spent else ""
     if waiting is None and not spent:
         return f"{where}, and what is waited for there never comes"
     if waiting is None:

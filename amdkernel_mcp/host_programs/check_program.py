@@ -22,7 +22,7 @@ from amdkernel_mcp.checking.expected.reference import expected_outputs
 from amdkernel_mcp.checking.judging.judge import RunJudgement, judge_run
 from amdkernel_mcp.checking.judging.judge_report import CaseJudgement
 from amdkernel_mcp.checking.judging.summary import summarise
-from amdkernel_mcp.execution.runner.program import Look, ProgramRun, run_program
+from amdkernel_mcp.execution.runner.program import TIMED_OUT, Look, ProgramRun, run_program
 from amdkernel_mcp.execution.runner.program_build import build_program
 from amdkernel_mcp.execution.work import carried
 from amdkernel_mcp.findings.programs import findings_in_orders
@@ -46,7 +46,6 @@ if TYPE_CHECKING:
 SEEDS = 3
 RUN_TIMEOUT_S = 120.0
 _AT_A_TIME = 2
-_TIMED_OUT = 124
 _MOST_BUILD_OUTPUT = 4000  # characters
 _VERDICT_OF: dict[str, CheckVerdict] = {"timeout": "timeout", "deadlock": "deadlock", "not_emulated": "not_emulated"}
 
@@ -148,7 +147,7 @@ def _judgement(job: _Job, call: Call, ended: ProgramRun, expected: dict[str, Arr
     if stop:
         return RunJudgement(_VERDICT_OF.get(stop.kind, "crashed"), stop.message, tuple(findings))
     if ended.code:
-        verdict: CheckVerdict = "timeout" if ended.code == _TIMED_OUT and ended.ended else "crashed"
+        verdict: CheckVerdict = "timeout" if ended.code == TIMED_OUT and ended.ended else "crashed"
         last = printed.strip().rpartition("\n")[2]
         reason = ended.ended or f"the program ended with exit code {ended.code}" + (f": {last}" if last else "")
         return RunJudgement(verdict, reason, tuple(findings))

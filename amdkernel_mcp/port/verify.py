@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from amdkernel_mcp.counted import counted
-from amdkernel_mcp.execution.runner.program import Look, run_program
+from amdkernel_mcp.execution.runner.program import TIMED_OUT, Look, run_program
 from amdkernel_mcp.findings.programs import findings_in_orders
 from amdkernel_mcp.port.compare import Said, difference
 from amdkernel_mcp.progress import Progress
@@ -28,7 +28,6 @@ WAVES = {"gfx90a": 64, "gfx942": 64, "gfx950": 64, "gfx1100": 32, "gfx1201": 32}
 NARROW = "emulator:gfx1100"
 """The target whose waves have CUDA's 32 lanes."""
 _WRONG = ("incorrect", "crashed", "deadlock")
-_TIMED_OUT = 124
 _MOST_TEXT = 4 << 20
 
 
@@ -114,7 +113,7 @@ def run_on(program: Program, place: Place, timeout_s: float, on_progress: Progre
     stops = [each.finding for each in found if each.stopped]
     stopped = None
     hang = next((each for each in stops if each.kind in ("timeout", "deadlock", "not_emulated")), None)
-    if ended.code == _TIMED_OUT and ended.ended:
+    if ended.code == TIMED_OUT and ended.ended:
         raw = b"".join(files.get(REPORT, b"") for files in ended.reports.values())
         spent = where_time_went(read_dispatches(raw, target=place.target.name), seconds)
         stopped = f"it ran for more than {timeout_s:g} s: {spent}"

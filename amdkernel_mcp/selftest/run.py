@@ -38,7 +38,7 @@ def selftest(
 ) -> SelftestResult:
     """Whether every step gets its verdict on `target`. Raises what the engine raises where it cannot work at all.
 
-    hang: also run the kernels that never end where a reset of the GPU would take down others, or a desktop.
+    hang: also run the kernels that never end where a reset of the GPU takes down others or a desktop, or may do so.
     The history of these attempts lies in a folder that is removed; the caller's history does not get them.
     """
     began = time.monotonic()
@@ -46,8 +46,8 @@ def selftest(
     with tempfile.TemporaryDirectory(prefix="amdkernel-selftest-") as folder:
         engine = Engine(settings.model_copy(update={"data_dir": Path(folder), "database": None}))
         try:
-            others = None if hang else engine.machine.reset_takes_down(name)
-            rows = _run_steps(engine, name, others, on_progress)
+            why_not = None if hang else engine.machine.why_not_hang(name)
+            rows = _run_steps(engine, name, why_not, on_progress)
         finally:
             engine.close()
     rows += clock_rows()
@@ -55,15 +55,17 @@ def selftest(
     return SelftestResult(ok=all(row.ok for row in rows), target=name, seconds=seconds, rows=rows)
 
 
-def _run_steps(engine: Engine, target: str, others: str | None, on_progress: Progress) -> list[SelftestRow]:
-    """Steps side by side, but those that are to run alone after all others, one by one; none that hangs where that may
-    take down `others`."""
+def _run_steps(engine: Engine, target: str, why_not: str | None, on_progress: Progress) -> list[SelftestRow]:
+    """Steps side by side, but those that are to run alone after all others, one by one.
+
+    why_not: why none that hangs is to run.
+    """
     emulated = target.startswith("emulator:")
 
     def run(step: Step) -> SelftestRow:
         on_progress(step.name)
-        if step.hangs and others:
-            return _left_out(step, others)
+        if step.hangs and why_not:
+            return _left_out(step, why_not)
         return _run(engine, step, target, step.verdicts if emulated else step.on_gpu or step.verdicts)
 
     first = run(STEPS[0])  # what cannot work at all raises here, once
@@ -81,7 +83,7 @@ def _run(engine: Engine, step: Step, target: str, expected: tuple[str, ...]) -> 
                 source=step.source,
                 file_name=f"{step.kernel}.hip",
                 target=target,
-                options=CheckOptions(hang=True) if step.hangs else None,  # asked for, or it is alone
+                options=CheckOptions(hang=True),  # which of these hang is known: they were asked for, or it is alone
             )
         )
     else:
@@ -108,14 +110,14 @@ def _run(engine: Engine, step: Step, target: str, expected: tuple[str, ...]) -> 
     )
 
 
-def _left_out(step: Step, others: str) -> SelftestRow:
+def _left_out(step: Step, why: str) -> SelftestRow:
     return SelftestRow(
         name=step.name,
         verb="check",
         expected=list(step.on_gpu or step.verdicts),
         got=NOT_RUN,
         ok=True,
-        reason=f"a reset of this GPU would take down {others}: with --hang it runs",
+        reason=f"{why}: with --hang it runs",
     )
 
 

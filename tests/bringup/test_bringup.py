@@ -5,18 +5,24 @@ import shutil
 import threading
 from collections.abc import Mapping
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 
+from amdkernel_mcp.bringup import runs
 from amdkernel_mcp.bringup.archive import read_archive, trees_of, write_archive
-from amdkernel_mcp.bringup.looks import LOOKS
+from amdkernel_mcp.bringup.looks import LOOKS, activity, cgroup_version, neighbours
+from amdkernel_mcp.bringup.machine import Machine
 from amdkernel_mcp.bringup.probe import Finding, Probe, promises_of
 from amdkernel_mcp.bringup.reading import read_tree
-from amdkernel_mcp.bringup.run import bringup
+from amdkernel_mcp.bringup.run import TRIED, bringup
+from amdkernel_mcp.bringup.runs import Bench, hang
 from amdkernel_mcp.bundled import folder
+from amdkernel_mcp.cli import main
 from amdkernel_mcp.config import Settings, load_settings
 from amdkernel_mcp.errors import InputError, SandboxError
-from amdkernel_mcp.results.bringup import ProbeStatus
+from amdkernel_mcp.results.bringup import BringupResult, ProbeStatus
 
 NODE = "/sys/class/kfd/kfd/topology/nodes/2/properties"
 DEVICE = "/sys/class/drm/renderD128/device"
@@ -41,6 +47,107 @@ def test_an_errno_is_what_the_reader_got_and_a_refused_node_is_no_missing_one() 
     assert tree.errno(f"{DEVICE}/power/control") == "ENOENT"
     assert (len(tree.gpus()), tree.refused()) == (1, 1)
     assert tree.device_node("/dev/kfd") is None
+
+
+def machine_of(*gpus: str) -> SimpleNamespace:
+    """A machine whose first GPU is looked at; of each GPU, its properties besides those that all have."""
+    files = {
+        NODE.replace("/2/", f"/{number}/"): {"text": f"simd_count 152\ndrm_render_minor {128 + number}\n{own}"}
+        for number, own in enumerate(gpus)
+    }
+    tree = read_tree(json.dumps(json.loads(reading()) | {"entries": files}).encode(), "host")
+    return SimpleNamespace(index=0, has_containers=False, target="local:0", at_a_shell="", tree=lambda _: tree)
+
+
+@pytest.mark.parametrize(
+    ("other", "found", "kind"),
+    [
+        ("location_id 49408\ndomain 0\n", "a reset would take down 1 more partitions", "a partition"),
+        ("location_id 49408\ndomain 1\n", "alone: no hive, no other partition, no display", "a virtual function"),
+        ("location_id 53504\ndomain 0\n", "alone: no hive, no other partition, no display", "a virtual function"),
+    ],
+)
+def test_a_partition_has_the_bus_number_of_another_one_in_the_same_pci_domain(
+    other: str, found: str, kind: str
+) -> None:
+    machine = cast(Machine, machine_of("location_id 49408\ndomain 0\n", other))
+    assert neighbours(machine).found == found
+    assert activity(machine).found.startswith(f"no gpu_busy_percent: {kind}")
+
+
+def test_gpus_without_a_place_on_a_bus_are_not_partitions_of_one() -> None:
+    assert neighbours(cast(Machine, machine_of("", ""))).found == "alone: no hive, no other partition, no display"
+
+
+def test_a_kernel_that_never_ends_is_not_tried_on_a_gpu_that_the_host_does_not_list() -> None:
+    bench = cast(Bench, SimpleNamespace(machine=machine_of()))
+    assert hang(bench).found == "not tried: the host does not list this GPU"
+
+
+@pytest.mark.parametrize(
+    ("of_host", "of_docker", "status", "found"),
+    [
+        (1, "1", "pass", "v1: the host and Docker (cgroupfs)"),
+        (2, "2", "pass", "v2: the host and Docker (cgroupfs)"),
+        (1, None, "pass", "v1: the host and Docker (cgroupfs)"),  # older daemons know v1 alone, and do not say it
+        (2, None, "unknown", "the host has v2, Docker uses v1 (cgroupfs)"),
+        (1, "2", "unknown", "the host has v1, Docker uses v2 (cgroupfs)"),
+    ],
+)
+def test_the_versions_of_cgroups_of_host_and_docker_are_told_apart(
+    of_host: int, of_docker: str | None, status: str, found: str
+) -> None:
+    tree = read_tree(json.dumps(json.loads(reading()) | {"cgroup": of_host}).encode(), "host")
+    info = {"CgroupVersion": of_docker, "CgroupDriver": "cgroupfs"}
+    machine = SimpleNamespace(has_containers=True, info=info, tree=lambda _: tree, at_a_shell="ssh mx9 ")
+    answer = cgroup_version(cast(Machine, machine))
+    assert (answer.status, answer.found) == (status, found)
+    assert (answer.next or "").startswith("`ssh mx9 ") == (status != "pass")
+    machine.has_containers = False
+    assert cgroup_version(cast(Machine, machine)).found == f"v{of_host}; no containers"
+
+
+@pytest.mark.parametrize(
+    ("table", "status", "found"),
+    [
+        (
+            '"Counter_Name","Counter_Value"\n"SQ_WAVES",1\n"SQ_WAVES",1.000000\n',
+            "pass",
+            "of 2 launches, and of 2 it is 1",
+        ),
+        ('"Counter_Name","Counter_Value"\n"SQ_WAVES",0\n"SQ_WAVES",0.0\n', "fail", "of 2 launches, and of 0 it is 1"),
+        ('"Counter_Name","Counter_Value"\n"SQ_WAVES",\n', "fail", "of 1 launches, and of 0 it is 1"),
+        ("", "fail", "of 0 launches"),
+    ],
+)
+def test_a_counter_that_is_gated_or_missing_is_not_one_that_counts(
+    monkeypatch: pytest.MonkeyPatch, table: str, status: str, found: str
+) -> None:
+    monkeypatch.setattr(runs, "_run", lambda *_: {"a/out_7_counter_collection.csv": table.encode(), "other": b"\xff"})
+    answer = runs.counted(cast(Bench, SimpleNamespace()))
+    assert (answer.status, found in answer.found) == (status, True), answer
+    assert (answer.next is None) == (status == "pass")
+
+
+@pytest.mark.parametrize(("statuses", "code"), [(("pass", "fail"), 0), (("fail", "pass"), 1), ((), 0)])
+def test_a_set_up_of_a_host_ends_with_what_its_gpus_did(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], statuses: tuple[ProbeStatus, ...], code: int
+) -> None:
+    results = [Probe(TRIED[n], "?", (), lambda _, s=status: Finding(s, f"it is {s}", "try this")).run(None)
+               for n, status in enumerate(statuses)]  # fmt: skip
+    answer = BringupResult(ok=True, target="gpu1:0", version="1", seconds=1, promises={}, probes=results)
+    monkeypatch.setattr("amdkernel_mcp.bringup.run.try_gpus", lambda *_: [answer] if statuses else [])
+    monkeypatch.setattr("amdkernel_mcp.execution.setup.build.setup", lambda *_, **__: SimpleNamespace(built=("base",)))
+    assert main.run(["setup", "--host", "gpu1"]) == code
+    said = capsys.readouterr().out
+    if not statuses:
+        assert "gpu1 has no AMD GPU that its driver lists" in said
+        return
+    assert [line for line in said.splitlines() if line.startswith(("✓", "✗"))] == [
+        f"{'✓' if status == 'pass' else '✗'} gpu1:0 {name}: it is {status}"
+        for name, status in zip(TRIED, statuses, strict=True)
+    ]
+    assert said.count("→ try this") == statuses.count("fail")
 
 
 @pytest.mark.parametrize(

@@ -74,6 +74,15 @@ def test_what_a_reset_takes_down_is_known_before_a_kernel_that_may_hang(tree: Tr
     file = "class/kfd/kfd/topology/nodes/10/properties"
     tree.write(file, (tree.root / "sys" / file).read_text().replace(f"location_id {0xD100}", f"location_id {0xC100}"))
     assert tree.seen().reset_takes_down == "1 more partitions of its device and the desktop on it"
+    tree.write(file, (tree.root / "sys" / file).read_text().replace("domain 0", "domain 1"))
+    assert tree.seen().reset_takes_down == "the desktop on it", "that number is of a bus of another domain"
+
+
+def test_nodes_that_the_driver_hides_here_may_be_of_the_same_hive(tree: Tree) -> None:
+    for node in (3, 10):
+        tree.write(f"class/kfd/kfd/topology/nodes/{node}/properties", "")
+        tree.refuse(f"class/kfd/kfd/topology/nodes/{node}/properties")
+    assert tree.seen().reset_takes_down == "maybe 2 nodes of the topology that are not shown here"
 
 
 def test_the_performance_level_is_read(tree: Tree) -> None:

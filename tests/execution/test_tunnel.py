@@ -1,12 +1,10 @@
 """A daemon on another machine; here that is this machine, behind a real sshd of its own."""
 
 import os
-import shutil
 import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -20,26 +18,6 @@ from amdkernel_mcp.execution.sandbox import Sandbox
 from amdkernel_mcp.execution.sandboxes import Sandboxes
 from amdkernel_mcp.hardware.target import Target
 
-SSHD_CONFIG = """
-ListenAddress 127.0.0.1:{port}
-HostKey {folder}/host_key
-AuthorizedKeysFile {folder}/user_key.pub
-PidFile {folder}/pid
-StrictModes no
-UsePAM no
-MaxSessions 2
-"""
-SSH_CONFIG = """
-Host gpu1
-    HostName 127.0.0.1
-    Port {port}
-    IdentityFile {folder}/user_key
-    UserKnownHostsFile {folder}/known_hosts
-    StrictHostKeyChecking accept-new
-    LogLevel ERROR
-"""
-
-
 SLOW_SSH = """#!{python}
 import socket, sys, time
 listener = socket.socket(socket.AF_UNIX)
@@ -49,37 +27,6 @@ listener.listen()
 while True:
     listener.accept()
 """
-
-
-@pytest.fixture
-def gpu1(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator["subprocess.Popen[bytes]"]:
-    """The sshd of a host called gpu1 in the settings of ssh, with this machine behind it."""
-    sshd = shutil.which("sshd", path="/usr/sbin:/usr/local/sbin")
-    if sshd is None:
-        pytest.fail("sshd is not installed\nremedy: sudo apt-get install openssh-server", pytrace=False)
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    for key in ("host_key", "user_key"):
-        subprocess.run(["ssh-keygen", "-q", "-t", "ed25519", "-N", "", "-f", tmp_path / key], check=True)
-    (tmp_path / "sshd_config").write_text(SSHD_CONFIG.format(port=port, folder=tmp_path))
-    (tmp_path / "ssh_config").write_text(SSH_CONFIG.format(port=port, folder=tmp_path))
-    wrapper = tmp_path / "bin" / "ssh"
-    wrapper.parent.mkdir()
-    wrapper.write_text(f'#!/bin/sh\nexec {shutil.which("ssh")} -F {tmp_path}/ssh_config "$@"\n')
-    wrapper.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{wrapper.parent}:{os.environ['PATH']}")
-    if os.geteuid() == 0:
-        Path("/run/sshd").mkdir(exist_ok=True)  # root's sshd wants it
-    server = subprocess.Popen([sshd, "-D", "-e", "-f", tmp_path / "sshd_config"], stderr=subprocess.DEVNULL)
-    keys = ["ssh-keyscan", "-p", str(port), "127.0.0.1"]
-    try:
-        while subprocess.run(keys, capture_output=True, check=False).stdout == b"":
-            time.sleep(0.05)
-        yield server
-    finally:
-        server.terminate()
-        server.wait()
 
 
 @pytest.mark.sandbox

@@ -34,7 +34,9 @@ def gpu_host(bare_gpu_host: GpuHost, sandbox: Sandbox) -> GpuHost:
     """A box with the ROCm image and, by `amdkernel setup`, the sandbox image."""
     give_rocm_image(bare_gpu_host, sandbox)
     ended = bare_gpu_host.amdkernel("setup", "--host", "gpu1")
-    assert ended.returncode == 0, ended.stderr
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    said = [line.split(": ")[0] for line in ended.stdout.splitlines()]
+    assert said == [f"✓ gpu1:{index} {probe}" for index in (0, 1) for probe in ("launches", "counted")], ended.stdout
     return bare_gpu_host
 
 

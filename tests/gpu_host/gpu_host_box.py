@@ -3,6 +3,7 @@
 Its programs are those of this machine (/usr is mounted), so nothing is downloaded or built for it.
 """
 
+import contextlib
 import io
 import json
 import os
@@ -11,11 +12,11 @@ import shutil
 import subprocess
 import sys
 import tarfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from sysfs import EMPTY, sysfs
+from sysfs import EMPTY, HIVE, sysfs
 
 HERE = Path(__file__).parent
 USER, RENDER, DOCKER = 1000, 44110, 998
@@ -51,6 +52,16 @@ class GpuHost:
     def containers(self) -> list[str]:
         """The containers of the box's own daemon, ended ones as well."""
         return self.inside("docker", "ps", "--all", "--quiet").split()
+
+    @contextlib.contextmanager
+    def alone(self) -> Iterator[None]:
+        """Its GPUs are in no hive meanwhile, so that a reset of one takes down no other."""
+        script = "sed -i 's/^hive_id {}$/hive_id {}/' /machine/sys/class/kfd/kfd/topology/nodes/*/properties"
+        self.inside("sh", "-c", script.format(HIVE, 0))
+        try:
+            yield
+        finally:
+            self.inside("sh", "-c", script.format(0, HIVE))
 
     @property
     def environment(self) -> dict[str, str]:

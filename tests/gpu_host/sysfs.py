@@ -6,6 +6,7 @@ drivers/gpu/drm/amd/amdkfd/kfd_topology.c and drivers/gpu/drm/amd/pm/amdgpu_pm.c
 
 CPU_NODES, GPU_NODES = (0, 1), (2, 10)
 FIRST_MINOR = 128
+HIVE = 1234605616436508552
 EMPTY = ("fs/cgroup", "class/kfd/kfd/proc")
 """Folders: where runc mounts the cgroups; the processes that use a GPU."""
 
@@ -33,7 +34,7 @@ gfx_target_version 90402
 vendor_id 4098
 device_id 29857
 drm_render_minor {minor}
-hive_id 1234605616436508552
+hive_id {hive}
 location_id {place}
 domain 0
 max_engine_clk_fcompute 2100
@@ -65,7 +66,9 @@ def sysfs(machine: int = 1) -> dict[str, str]:
     files["module/amdgpu/srcversion"] = "0123456789ABCDEF0123456\n"
     for index, number in enumerate(GPU_NODES):
         minor, unique = FIRST_MINOR + index, 0x1A2B3C4D5E6F7000 + 0x10 * (machine - 1) + index
-        files[f"{nodes}/{number}/properties"] = _GPU.format(minor=minor, unique=unique, place=0xC100 + 0x1000 * index)
+        files[f"{nodes}/{number}/properties"] = _GPU.format(
+            minor=minor, unique=unique, place=0xC100 + 0x1000 * index, hive=HIVE
+        )
         files[f"{nodes}/{number}/gpu_id"] = f"{51140 + index}\n"
         files[f"{nodes}/{number}/name"] = "ip discovery\n"
         for place in (f"class/drm/renderD{minor}/device", f"class/drm/card{index}/device"):

@@ -17,7 +17,7 @@ from gpu_host_box import USER, GpuHost
 from gpu_host_sources import HANGS, PROGRAM, TUNABLE, TWO_LINES
 from host_faults import FAULTS, Fault
 from trees import HERE as TREES
-from trees import served, tree_of, tree_of_archive
+from trees import served, tree_of, tree_of_archive, with_docker
 
 from amdkernel_mcp.bringup.archive import read_archive, trees_of
 from amdkernel_mcp.bringup.instructions import compared
@@ -53,15 +53,6 @@ SHOWN = [
     "echo refused >&2;"
     "ls /dev/dri 2>/dev/null | wc -l >&2; mknod /tmp/node c 226 128 2>/dev/null && echo made >&2 || echo refused >&2",
 ]
-
-
-# A guest without activity, and a Radeon that sleeps: what is least like the box itself. The others are soaked.
-EACH_KIND = ("mi300x_vf", "rx7900xt_suspended")
-
-
-def trees() -> Iterator[object]:
-    for file in sorted(TREES.glob("*.toml")):
-        yield pytest.param(file, id=file.stem, marks=[] if file.stem in EACH_KIND else [pytest.mark.soak])
 
 
 def no_container_is_left(host: GpuHost) -> None:
@@ -181,9 +172,14 @@ def test_a_profile_has_the_counts_of_all_cases_and_their_times(gpu_host: GpuHost
     assert metrics["GUI_ACTIVE time / Kernel Time"] == pytest.approx(1, abs=0.01), "the passes belong to each other"
 
 
-def test_a_whole_program_runs_on_the_gpu(gpu_host: GpuHost, tmp_path: Path) -> None:
+def test_a_whole_program_runs_on_the_gpu_and_on_one_of_a_hive_where_it_was_asked_for(
+    gpu_host: GpuHost, tmp_path: Path
+) -> None:
     (tmp_path / "program.hip").write_text(PROGRAM)
-    ended = gpu_host.amdkernel("run", str(tmp_path / "program.hip"), "--target", "gpu1:1")
+    run = ("run", str(tmp_path / "program.hip"), "--target", "gpu1:1")
+    refused = gpu_host.amdkernel(*run)
+    assert (refused.returncode, "1 more GPUs of its XGMI hive" in refused.stderr) == (2, True), refused.stderr
+    ended = gpu_host.amdkernel(*run, "--hang")
     assert (ended.returncode, ended.stdout) == (0, "it's 42\n"), ended.stderr
 
 
@@ -394,7 +390,7 @@ def test_a_bringup_of_a_host_that_is_as_it_should_be_keeps_every_promise(gpu_hos
         assert secret not in whole, whole[max(0, whole.find(secret) - 200) :][:400]
 
 
-@pytest.mark.parametrize("file", list(trees()))
+@pytest.mark.parametrize("file", list(with_docker()))
 def test_a_constructed_machine_is_listed_checks_benchmarks_and_profiles_as_it_should(
     gpu_host: GpuHost, monkeypatch: pytest.MonkeyPatch, file: Path
 ) -> None:
@@ -485,10 +481,19 @@ def test_a_kernel_that_never_ends_is_started_where_it_was_asked_for_and_then_ref
     assert left_out["found"].startswith("not tried: a kernel that hangs would take down 1 more GPUs of its XGMI hive")
     [probe] = gpu_host.answer(*hang)["probes"]
     assert (probe["status"], probe["found"]) == ("pass", "it is timeout; the next kernel is correct"), probe
-    (tmp_path / "hangs.hip").write_text(HANGS)
+    (tmp_path / "hangs.hip").write_text(f"// again\n{HANGS}")
     message, hint = refusal(gpu_host, "check", "vector_add", str(tmp_path / "hangs.hip"), *CHECK[3:], code=2)
     assert "a reset of gpu1:0 would take down 1 more GPUs of its XGMI hive" in message
     assert "--hang" in hint
+
+
+def test_a_kernel_that_may_hang_is_tried_on_the_emulator_before_a_gpu_of_a_hive(
+    gpu_host: GpuHost, tmp_path: Path
+) -> None:
+    stuck = HANGS.replace("(atomicAdd((int *)z, 0) != 12345)", "(__hip_atomic_load((int *)z, 0, 4) != 12345)")
+    (tmp_path / "stuck.hip").write_text(stuck)
+    message, _ = refusal(gpu_host, "check", "vector_add", str(tmp_path / "stuck.hip"), *CHECK[3:], code=2)
+    assert "this kernel did not end before (timeout on emulator:gfx942)" in message
 
 
 def test_the_doctor_of_a_host_looks_and_starts_nothing_on_its_gpus(gpu_host: GpuHost) -> None:

@@ -44,7 +44,13 @@ def anyio_backend() -> str:
 
 @pytest.fixture
 def server(gpu_host: GpuHost, tmp_path: Path) -> Iterator[HttpServer]:
-    """A server that the box's 127.0.0.1:7999 leads to, and the worker in the box."""
+    """A server that the box's 127.0.0.1:7999 leads to, and the worker in the box, whose GPUs are in no hive: what hangs
+    would not be started there."""
+    with gpu_host.alone():
+        yield from served(gpu_host, tmp_path)
+
+
+def served(gpu_host: GpuHost, tmp_path: Path) -> Iterator[HttpServer]:
     own = gpu_host.environment | {"AMDKERNEL_DATA_DIR": str(tmp_path / "data")}
     command = gpu_host.command("admin", "tokens", "add", "far", "--scope", "worker")
     token = subprocess.check_output(command, env=own, text=True).splitlines()[0]

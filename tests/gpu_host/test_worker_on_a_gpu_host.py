@@ -110,10 +110,11 @@ async def test_a_worker_that_is_killed_leaves_no_container_and_the_job_ends_well
 
 
 async def test_a_kernel_that_hangs_on_a_far_gpu_is_cancelled(far: Far) -> None:
-    accepted = await far.call("check_kernel", HANGS, target="far:1", wait_s=0)
-    while "run_job" not in far.host.inside("ps", "-ef"):
-        time.sleep(0.2)
-    ended = await far.call("get_job", job_id=accepted["job_id"], cancel=True, wait_s=5)
-    assert ended["status"] == "cancelled"
-    while "run_job" in far.host.inside("ps", "-ef"):
-        time.sleep(0.2)
+    with far.host.alone():
+        accepted = await far.call("check_kernel", HANGS, target="far:1", wait_s=0)
+        while "run_job" not in far.host.inside("ps", "-ef"):
+            time.sleep(0.2)
+        ended = await far.call("get_job", job_id=accepted["job_id"], cancel=True, wait_s=5)
+        assert ended["status"] == "cancelled"
+        while "run_job" in far.host.inside("ps", "-ef"):
+            time.sleep(0.2)

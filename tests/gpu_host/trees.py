@@ -8,15 +8,16 @@ make of it. An archive of a bring-up is such a machine as well.
 import contextlib
 import errno
 import io
+import os
 import re
 import tarfile
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from gpu_host_box import GpuHost
+from gpu_host_box import RENDER, GpuHost
 from sysfs import sysfs
 
 from amdkernel_mcp.bringup.archive import read_archive, trees_of
@@ -27,6 +28,7 @@ NODES = f"{KFD}/topology/nodes"
 _CPU = "cpu_cores_count 96\nsimd_count 0\ndrm_render_minor 0\ngfx_target_version 0\nunique_id 0\n"
 AS_OTHER_DAEMON = "/machine/docker-as-rootless {}; until [ -S /run/docker.sock ]; do sleep 0.1; done"
 AS_ITSELF = "kill $(cat /run/as-rootless.pid); mv -f /run/docker-with-root.sock /run/docker.sock"
+EACH_KIND = ("mi300x_vf", "rx7900xt_suspended")  # what is least like the box itself
 _EMPTY = (f"{KFD}/proc", "fs/cgroup")
 
 
@@ -41,7 +43,7 @@ class Tree:
     origin: str = ""
     source: str = ""
     daemon: str = ""
-    """What its Docker daemon says of its users: `rootless`, `userns`, or nothing."""
+    """What its Docker daemon says of its users: `rootless`, `userns`, or nothing. `none`: there is no daemon."""
     expected: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -74,6 +76,13 @@ def tree_of(file: Path) -> Tree:
     return Tree(
         files, errnos, arch, read["title"], read["origin"], read["source"], read.get("daemon", ""), read["expected"]
     )
+
+
+def with_docker() -> Iterator[ParameterSet]:
+    """The files of the machines that have a Docker daemon; the full gate takes EACH_KIND, soak the others."""
+    for file in sorted(HERE.glob("*.toml")):
+        if tree_of(file).daemon != "none":
+            yield pytest.param(file, id=file.stem, marks=[] if file.stem in EACH_KIND else [pytest.mark.soak])
 
 
 def tree_of_archive(path: Path) -> Tree:
@@ -110,6 +119,28 @@ rm -rf /machine/sys/class /machine/sys/module/amdgpu /dev/dri/renderD*
 tar -C /machine -x
 for minor in {nodes}; do mknod -m 660 /dev/dri/renderD$minor c 240 $minor; chgrp render /dev/dri/renderD$minor; done"""
     host.inside("sh", "-c", script, stdin=buffer.getvalue())
+
+
+def lay_out(tree: Tree, root: Path, *, hidden: Collection[int] = ()) -> None:
+    """Its files below a folder, with empty files as device nodes, for what needs no container.
+
+    A file that the driver refuses is a folder: reading it fails for root as well. hidden: render nodes that the devices
+    cgroup of the reader refuses; without them in /dev, the driver shows nothing of their nodes in the topology.
+    """
+    for path in _EMPTY:
+        (root / "sys" / path).mkdir(parents=True)
+    refused = {path for path, text in tree.files.items() if any(f"drm_render_minor {n}\n" in text for n in hidden)}
+    refused |= {str(Path(path).with_name(name)) for path in refused for name in ("gpu_id", "name")}
+    for path, text in tree.files.items():
+        file = root / "sys" / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.mkdir() if path in refused or path in tree.errnos else file.write_text(text)
+    (root / "dev/dri").mkdir(parents=True)
+    for name in ("kfd", *(f"dri/renderD{minor}" for minor in tree.minors if minor not in hidden)):
+        (root / "dev" / name).touch()
+        (root / "dev" / name).chmod(0o660)
+        if os.geteuid() == 0:
+            os.chown(root / "dev" / name, 0, RENDER)
 
 
 @contextlib.contextmanager

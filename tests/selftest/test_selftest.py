@@ -5,16 +5,29 @@ from pathlib import Path
 
 import pytest
 
-from amdkernel_mcp.config import Settings
+from amdkernel_mcp.config import Settings, SlurmSettings
 from amdkernel_mcp.engine.engine import Engine
+from amdkernel_mcp.execution.sandbox import Completed
 from amdkernel_mcp.execution.targets import EMULATED
+from amdkernel_mcp.hardware.target import Target
 from amdkernel_mcp.results.selftest import NOT_RUN
 from amdkernel_mcp.selftest import run
 from amdkernel_mcp.selftest.clock import clock_rows
 from amdkernel_mcp.selftest.steps import STEPS
 from tests.one_in import one_in
 
+IDLE = "gpu_busy_percent 0\nmem_info_vram_used 1048576\nunique_id 1a2b\ndriver 6.16\ngpu_id 7\nprocesses listed\n"
 IN_GATE = ("plain", "works", "does_nothing", "crashes")
+
+
+class Driver:
+    """A sandbox that says what the driver's files of its GPU say."""
+
+    def __init__(self, printed: str) -> None:
+        self._printed = printed
+
+    def run(self, *_: object, **__: object) -> Completed:
+        return Completed(0, {}, self._printed, False, False, False, 0.0)
 
 
 def test_identical_code_is_inconclusive_and_five_percent_are_slower_on_the_simulated_clock() -> None:
@@ -24,9 +37,35 @@ def test_identical_code_is_inconclusive_and_five_percent_are_slower_on_the_simul
 def test_a_kernel_that_hangs_is_left_out_where_a_reset_would_take_down_others(monkeypatch, settings: Settings) -> None:
     hanging = tuple(step for step in STEPS if step.hangs)
     monkeypatch.setattr(run, "STEPS", hanging)
-    rows = run._run_steps(Engine(settings), "gpu1:0", "the desktop on it", lambda _: None)
+    rows = run._run_steps(Engine(settings), "gpu1:0", "a reset would take down the desktop on it", lambda _: None)
     assert [(row.name, row.got, row.ok) for row in rows] == [(step.name, NOT_RUN, True) for step in hanging]
-    assert rows[0].reason == "a reset of this GPU would take down the desktop on it: with --hang it runs"
+    assert rows[0].reason == "a reset would take down the desktop on it: with --hang it runs"
+
+
+@pytest.mark.parametrize(
+    ("printed", "why"),
+    [
+        (IDLE, None),
+        (IDLE + "hive 8\n", "a reset of gpu1:0 would take down 7 more GPUs of its XGMI hive"),
+        ("", "it is not known what a reset of gpu1:0 would take down: the driver's files do not show"),
+    ],
+)
+def test_what_hangs_is_started_only_where_a_reset_is_known_to_take_down_nothing_else(
+    monkeypatch, settings: Settings, printed: str, why: str | None
+) -> None:
+    gpu = Target("gpu1:0", "gpu", "gfx942", "MI300X", "gpu1", 0)
+    monkeypatch.setattr("amdkernel_mcp.execution.targets.find_target", lambda *_: gpu)
+    monkeypatch.setattr("amdkernel_mcp.execution.render_node.render_node", lambda *_: "/dev/dri/renderD128")
+    engine = Engine(settings)
+    monkeypatch.setattr(engine._sandboxes, "of", lambda _: Driver(printed))
+    assert (engine.machine.why_not_hang("gpu1:0") or "").startswith(why or "\n") == bool(why)
+
+
+def test_a_gpu_that_slurm_gives_is_not_known_before_and_an_emulated_one_takes_nothing_down(settings: Settings) -> None:
+    slurm = SlurmSettings(gres={"gfx942": "gpu:mi300x"}, url="http://server.invalid", token_file="/token")
+    given = Engine(settings.model_copy(update={"slurm": slurm}))
+    assert (given.machine.why_not_hang("slurm:gfx942") or "").startswith("it is not known what a reset of slurm:gfx942")
+    assert given.machine.why_not_hang("emulator:gfx942") is None
 
 
 @pytest.mark.thorough

@@ -110,7 +110,7 @@ def check(
     ] = None,
     hang: Annotated[
         bool,
-        typer.Option("--hang", help="Start it on a GPU whose reset takes down others, though it did not end before."),
+        typer.Option("--hang", help="Start it though it may hang and a reset of the GPU would take down others."),
     ] = False,
     parent: Parent = None,
     url: Url = None,
@@ -145,6 +145,10 @@ def check_program(
         str | None,
         typer.Option(help="Replay the inputs of an earlier check: `seeds.key` in its JSON.", show_default=False),
     ] = None,
+    hang: Annotated[
+        bool,
+        typer.Option("--hang", help="Start it though it may hang and a reset of the GPU would take down others."),
+    ] = False,
     parent: Parent = None,
     url: Url = None,
     token_file: TokenFile = None,
@@ -163,7 +167,12 @@ def check_program(
 
     kernel = read_named_kernel(file)
     asked = CheckProgram(
-        problem=problem, source=kernel.source, file_name=kernel.file_name, target=target, seed_key=seed_key
+        problem=problem,
+        source=kernel.source,
+        file_name=kernel.file_name,
+        target=target,
+        seed_key=seed_key,
+        hang=hang,
     )
     with open_engine_at(url, token_file, parent=parent) as engine, progress() as report:
         result = engine.do(asked, on_progress=report)

@@ -9,7 +9,7 @@ import typer
 
 from amdkernel_mcp.cli.open_engine import open_engine
 from amdkernel_mcp.cli.options import Json, Target, TokenFile
-from amdkernel_mcp.cli.report import GOOD, deliver, finish, print_line, progress
+from amdkernel_mcp.cli.report import BAD, GOOD, deliver, finish, print_line, progress
 
 if TYPE_CHECKING:
     from amdkernel_mcp.results.machine import DoctorCheck, TargetsResult
@@ -193,12 +193,28 @@ def setup(
     Packages are installed with mmdebstrap. With --base Docker does it, which works with Docker Desktop
     too: amdkernel setup --base debian:forky-slim
 
+    With --host what is missing there is sent over ssh compressed, and continued after a cut line. It ends with a kernel
+    and a counter on each GPU there. Exit code 1: a kernel did not run.
+
     Example: amdkernel setup
     """
     with open_engine() as engine, progress(lines=True) as report:
-        engine.machine.setup(report, host=host, prune=prune, torch=torch, triton=triton, base=base)
+        made = engine.machine.setup(report, host=host, prune=prune, torch=torch, triton=triton, base=base)
         if host is None:  # the index is this machine's
             engine.docs.remake(report)
     if host is None:
         deliver(lambda: print_line(_READY))
-    return GOOD
+        return GOOD
+    return _tried(host) if made else GOOD
+
+
+def _tried(host: str) -> int:
+    """Run a kernel and read a counter on each GPU of a host that has just been set up, and show what came."""
+    from amdkernel_mcp.bringup.run import try_gpus
+    from amdkernel_mcp.cli.show.bringup import show_tried
+    from amdkernel_mcp.config import load_settings
+
+    with progress(lines=True) as report:
+        results = try_gpus(load_settings(), host, report)
+    deliver(lambda: print_line(show_tried(host, results)))
+    return GOOD if all(probe.status == "pass" for each in results for probe in each.probes[:1]) else BAD

@@ -76,6 +76,10 @@ def run(
     json: Annotated[
         bool, typer.Option("--json", help="With --profile: the answer as JSON on stdout; the program's goes to stderr.")
     ] = False,
+    hang: Annotated[
+        bool,
+        typer.Option("--hang", help="Start it though it may hang and a reset of the GPU would take down others."),
+    ] = False,
     timeout: Annotated[float, typer.Option(min=1, help="Seconds after which the program is ended.")] = 600,
 ) -> int:
     """Run an unmodified HIP program.
@@ -134,6 +138,7 @@ def run(
                 devices=devices,
                 timeout_s=timeout,
                 look=Look(memory=check or races, races=races, schedules=schedules, order=order, profile=profile),
+                hang=hang,
                 stdin=_stdin(),
                 on_output=pass_on,
             )

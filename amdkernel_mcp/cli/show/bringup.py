@@ -1,5 +1,7 @@
 """What `amdkernel bringup` shows."""
 
+from collections.abc import Sequence
+
 from rich.console import Console
 from rich.text import Text
 
@@ -8,6 +10,18 @@ from amdkernel_mcp.results.bringup import BringupResult
 
 _MARKS = {"pass": ("✓", "green"), "unknown": ("?", "yellow"), "fail": ("✗", "red")}
 _VERDICTS = {"holds": "green", "unknown": "yellow", "broken": "red"}
+
+
+def show_tried(host: str, results: Sequence[BringupResult]) -> str:
+    """Lines about the GPUs of a host that was set up: what its probes found, and what to do where they failed."""
+    if not results:
+        return f"{host} has no AMD GPU that its driver lists: `amdkernel doctor --host {host}` says why"
+    lines = []
+    for result in results:
+        for probe in result.probes:
+            lines.append(f"{_MARKS[probe.status][0]} {result.target} {probe.id}: {probe.found}")
+            lines += [f"  → {probe.next}"] if probe.next and probe.status != "pass" else []
+    return "\n".join(lines)
 
 
 def show_bringup(console: Console, result: BringupResult) -> None:

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from amdkernel_mcp.checking.options import CheckOptions
 from amdkernel_mcp.engine.verbs.shorten import OF_A_CHECK
-from amdkernel_mcp.engine.verbs.verb import Means, ProblemVerb, Repeated, key_of, refuse_key
-from amdkernel_mcp.errors import InputError
+from amdkernel_mcp.engine.verbs.verb import Means, ProblemVerb, Repeated, key_of, refuse_hang, refuse_key
 from amdkernel_mcp.results.kernels import CheckResult
 
 if TYPE_CHECKING:
@@ -83,8 +82,7 @@ class Check(ProblemVerb[CheckResult]):
         if self.options is None:
             return {}
         refuse_key(self.options.seed_key)
-        if self.options.hang:
-            raise InputError("--hang works without --url: who runs a server decides what it may reset")
+        refuse_hang(self.options.hang)
         return {"schedules": self.options.schedules, "order": self.options.order}
 
     @staticmethod

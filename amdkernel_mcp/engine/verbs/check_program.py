@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from amdkernel_mcp.engine.verbs.shorten import OF_A_CHECK, Keep
-from amdkernel_mcp.engine.verbs.verb import Means, ProblemVerb, Repeated, Text, key_of, refuse_key
+from amdkernel_mcp.engine.verbs.verb import Means, ProblemVerb, Repeated, Text, key_of, refuse_hang, refuse_key
 from amdkernel_mcp.results.host_programs import ProgramCheckResult
 
 if TYPE_CHECKING:
@@ -17,8 +17,9 @@ if TYPE_CHECKING:
 class CheckProgram(ProblemVerb[ProgramCheckResult]):
     """Whether a HIP program with its own `main` writes what the problem asks; marked as unverified.
 
-    `seed_key`: replays the inputs and shapes of an earlier check. Raises ProblemFileError for a problem that cannot be
-    used; a bad program is a verdict.
+    `seed_key`: replays the inputs and shapes of an earlier check. `hang`: it starts though it may hang and a reset of
+    the GPU would take down others. Raises ProblemFileError for a problem that cannot be used; a bad program is a
+    verdict.
     """
 
     name: ClassVar = "check_program"
@@ -30,6 +31,7 @@ class CheckProgram(ProblemVerb[ProgramCheckResult]):
 
     file_name: Text = "program.hip"
     seed_key: Text | None = None
+    hang: bool = False
 
     def do(self, means: Means) -> ProgramCheckResult:
         """The verdict."""
@@ -42,6 +44,7 @@ class CheckProgram(ProblemVerb[ProgramCheckResult]):
             target=self.target,
             key=self.seed_key,
             on_progress=means.on_progress,
+            hang=self.hang,
         )
         given = {"seed_key": self.seed_key} if self.seed_key else {}
         return means.recorder.record(self.tried(means, problem, options=given), answer)
@@ -60,6 +63,7 @@ class CheckProgram(ProblemVerb[ProgramCheckResult]):
     def options_of_tool(self) -> dict[str, Any]:
         """None: no tool takes the key of an earlier check."""
         refuse_key(self.seed_key)
+        refuse_hang(self.hang)
         return {}
 
     @staticmethod

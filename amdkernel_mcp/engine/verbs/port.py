@@ -112,10 +112,14 @@ class Port(Verb[PortResult]):
 
     def _verified(self, means: Means, program: Program, narrow: Target, wide: Target) -> Verified:
         """By the outputs of a problem where one is named, else by what the program says and writes."""
+        from amdkernel_mcp.engine.first_starts import started_program
         from amdkernel_mcp.port.verify import Place, verified_by_checks, verify
 
         if self.options.problem is None:
             places = [Place(each, means.sandboxes.of(each)) for each in (narrow, wide)]
+            started = started_program(program, "amdkernel run")
+            for place in places:
+                means.steps.first_starts.admit_program(started, place.target, place.sandbox)
             return verify(program, *places, timeout_s=self.options.timeout_s, on_progress=means.on_progress)
         problem = means.steps.problem(self.options.problem, means.by)
         first, second = (

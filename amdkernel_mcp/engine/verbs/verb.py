@@ -169,6 +169,12 @@ def refuse_key(key: str | None) -> None:
         )
 
 
+def refuse_hang(hang: bool) -> None:
+    """Raises InputError for what is to start though it may hang."""
+    if hang:
+        raise InputError("--hang works without --url: who runs a server decides what it may reset")
+
+
 def key_of(attempt: Attempt) -> Any:
     """The revealed seed key of the record; maybe anything, of an export by anybody."""
     seeds = attempt.answer.get("seeds")

@@ -27,6 +27,8 @@ KEEPER = "/opt/amdkernel/runner/keep_files.py"
 EMULATOR = "/opt/amdkernel/emulator"
 KEPT_LAUNCHES = 4
 """Of each kernel, grid and block: those that a profile counts in full."""
+TIMED_OUT = 124
+"""The code of a program that was ended for its time, as of timeout(1)."""
 _SHOWN = 80  # characters of a line that differs
 _REPORTING_S = 3.0  # of a program's time, at most: for the report of a kernel that did not end
 # libomp starts a thread per CPU of the host, and gives up where the sandbox has no room for one.
@@ -186,7 +188,7 @@ class _Run:
         if record.ended:
             return ProgramRun(127, "the program cannot be started")
         if done.timed_out:
-            return ProgramRun(124, f"the program was ended: it ran for more than {timeout_s:g} s")
+            return ProgramRun(TIMED_OUT, f"the program was ended: it ran for more than {timeout_s:g} s")
         if done.truncated:
             return ProgramRun(137, "the program was ended: it printed more than the sandbox passes on")
         why = done.stderr.strip().rpartition("\n")[2] or f"exit code {done.exit_code}"

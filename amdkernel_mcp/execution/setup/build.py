@@ -5,6 +5,7 @@ Each layer is reproducible: built twice from the same parent, it has the same by
 
 import contextlib
 import io
+import shutil
 import tarfile
 import time
 from collections.abc import Callable, Iterator, Mapping
@@ -46,7 +47,9 @@ from amdkernel_mcp.execution.setup.rootfs import (
     root_file_system,
     torch_system,
 )
+from amdkernel_mcp.execution.setup.send import compressed, imports_files, keep_compressed, send_and_import
 from amdkernel_mcp.file_lock import locked
+from amdkernel_mcp.kept_values import name_of
 from amdkernel_mcp.progress import Progress
 
 if TYPE_CHECKING:
@@ -90,7 +93,8 @@ def setup(settings: Settings, progress: Progress, *, host: str | None = None, ba
         image = find_image(daemon, name)
         if image is None:
             with _only_one_at_a_time(settings):
-                name, image = _base_image(daemon, settings, progress, built, base)
+                url = None if host is None else docker_url(settings, host)
+                name, image = _base_image(daemon, settings, progress, built, base, url)
                 name, image = _layers(daemon, name, image, settings, progress, built)
         seconds = time.monotonic() - started
         return SetupReport(name, str(image.id), tuple(built), seconds, image.labels.get(SUITES))
@@ -106,7 +110,8 @@ def setup_torch(settings: Settings, progress: Progress, *, host: str | None = No
 
     def torch(daemon: Daemon, _: Settings) -> "Image":
         base = torch_base_name(settings)
-        return find_image(daemon, base) or _import(daemon, base, torch_system(settings), progress)
+        url = None if host is None else docker_url(settings, host)
+        return find_image(daemon, base) or _import(daemon, base, torch_system(settings), settings, progress, url)
 
     return _setup_beside(settings, torch_name, torch, host)
 
@@ -168,9 +173,9 @@ def _add_init(daemon: Daemon, parent: "Image", name: str, settings: Settings) ->
 
 
 def _base_image(
-    daemon: Daemon, settings: Settings, progress: Progress, built: list[str], debian: str | None
+    daemon: Daemon, settings: Settings, progress: Progress, built: list[str], debian: str | None, url: str | None
 ) -> "tuple[str, Image]":
-    """The base image and its name, built or pulled where the daemon lacks it."""
+    """The base image and its name, built or pulled where the daemon lacks it. url: of another machine's daemon."""
     choices = [settings]
     if settings.hip == "auto" and not settings.image:
         choices = [settings.model_copy(update={"hip": hip}) for hip in HIP_RELEASES]
@@ -180,7 +185,7 @@ def _base_image(
         if image is not None:
             return name, image
         try:
-            image = _base(daemon, choice, progress, debian)
+            image = _base(daemon, choice, progress, debian, url)
         except ToolchainError as error:
             if choice is choices[-1]:
                 raise
@@ -205,7 +210,7 @@ def _layers(
     return name, image
 
 
-def _base(daemon: Daemon, settings: Settings, progress: Progress, debian: str | None) -> "Image":
+def _base(daemon: Daemon, settings: Settings, progress: Progress, debian: str | None, url: str | None) -> "Image":
     name = base_name(settings)
     if settings.image:
         progress(f"pulling {name}")
@@ -215,16 +220,32 @@ def _base(daemon: Daemon, settings: Settings, progress: Progress, debian: str | 
         return build_from(debian, daemon, name, settings, progress)
     if not find_tool():
         raise ToolchainError("mmdebstrap is not installed", hint=WITHOUT_MMDEBSTRAP)
-    return _import(daemon, name, debian_system(settings), progress)
+    return _import(daemon, name, debian_system(settings), settings, progress, url)
 
 
-def _import(daemon: Daemon, name: str, system: DebianSystem, progress: Progress) -> "Image":
-    """The image `name` made from a Debian system."""
+def _import(
+    daemon: Daemon, name: str, system: DebianSystem, settings: Settings, progress: Progress, url: str | None
+) -> "Image":
+    """The image `name` made from a Debian system, on the daemon of `url`.
+
+    Over ssh the root file system is sent as a compressed file, which is continued after a cut line, also by the next
+    set-up: until it has arrived it is kept here.
+    """
     labels = [f'LABEL {DATE}="{system.date.isoformat()}" {SUITES}="{system.described}"']
-    repository, _, tag = name.partition(":")
-    with root_file_system(system, progress) as pieces, docker_errors("the root file system cannot be imported"):
-        stream = _announced(pieces, progress)
-        daemon.client.api.import_image_from_stream(stream, repository=repository, tag=tag, changes=labels)
+    if url is not None and url.startswith("ssh://") and imports_files(url):
+        made_of = name_of(name, system.described, system.packages, system.left_out).rpartition("/")[2]
+        file = settings.cache_dir / "to_send" / f"{made_of}.tar.gz"
+        if not file.exists():
+            with root_file_system(system, progress) as pieces:
+                keep_compressed(pieces, file)
+        send_and_import(url, file, name, labels, progress)
+        shutil.rmtree(file.parent, ignore_errors=True)  # with what an older state of the mirror left
+    else:
+        repository, _, tag = name.partition(":")
+        with root_file_system(system, progress) as pieces, docker_errors("the root file system cannot be imported"):
+            stream = _announced(pieces, progress)
+            sent = stream if url is None else compressed(stream)
+            daemon.client.api.import_image_from_stream(sent, repository=repository, tag=tag, changes=labels)
     image = find_image(daemon, name)
     if image is None:
         raise SandboxError("Docker did not accept the root file system")

@@ -1,0 +1,172 @@
+"""Asks before the first start of what may hang, where a reset of the GPU would take down the work of others.
+
+The emulator is asked first, with the same machine code on the problem's own cases; then the caller.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING
+
+from amdkernel_mcp.compiler.elf_file import ElfFile
+from amdkernel_mcp.compiler.endless import may_not_end
+from amdkernel_mcp.errors import InfrastructureError, InputError
+from amdkernel_mcp.execution.gpu_idle import GpuState, read_state
+from amdkernel_mcp.execution.targets import ANY_OF_SLURM, SLURM
+from amdkernel_mcp.findings.hangs import SLOW
+from amdkernel_mcp.hardware.target import Target
+from amdkernel_mcp.kept_values import name_of
+from amdkernel_mcp.leases.hung_kernels import HungKernels, Started
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from amdkernel_mcp.config import Settings
+    from amdkernel_mcp.engine.prepared_kernel import PreparedKernel
+    from amdkernel_mcp.execution.runner.program_files import Program
+    from amdkernel_mcp.execution.sandbox import Sandbox
+    from amdkernel_mcp.execution.sandboxes import Sandboxes
+    from amdkernel_mcp.launch.plan import LaunchPlan
+    from amdkernel_mcp.results.kernels import CheckResult
+    from amdkernel_mcp.runner_protocol.report import RunnerReport
+
+_CODE = (".hip", ".cpp", ".cxx", ".cc", ".c", ".cu", ".h", ".hh", ".hpp", ".hxx", ".cuh", ".inc", ".inl")
+_LARGE = 4 << 20  # bytes: such a source is data, and takes long
+# Comments and white space, or what may hold their signs: literals. Each ends at the end of the text at the latest, so
+# that no text takes long.
+_BLANKS = re.compile(
+    rb"(?P<blank>(?:\s|//(?:\\\n|[^\n])*|/\*(?s:.*?)(?:\*/|\Z))+)"
+    rb'|R"(?P<mark>[^()\\\s]{0,16})\((?s:.*?)(?:\)(?P=mark)"|\Z)'
+    rb"""|"(?:\\(?s:.)|[^"\\\n])*"?|'(?:\\(?s:.)|[^'\\\n])*'?"""
+)
+
+
+class FirstStarts:
+    """Over one configuration. Thread-safe."""
+
+    def __init__(self, settings: Settings, sandboxes: Sandboxes) -> None:
+        self._settings = settings
+        self._sandboxes = sandboxes
+        self._known = HungKernels(settings.cache_dir / "endings")
+
+    def admit(self, prepared: PreparedKernel, on_progress: Callable[[str], None]) -> None:
+        """Raises InputError for a kernel that may hang and must not; SandboxError, TargetError without its GPU."""
+        where, started = prepared.target, started_kernel(prepared)
+        if where.kind == "emulator" or started is None:
+            return
+
+        def try_out() -> str:
+            on_progress(f"trying it on the emulator first: a reset of {where.name} may take down others")
+            return self._tried(prepared, started)
+
+        self._known.refuse(
+            started,
+            where.name,
+            partial(self._look, where, prepared.sandbox),
+            ends=lambda: not may_not_end(prepared.compiled.disassembly),
+            try_out=try_out,
+            unproven=self._settings.start_unproven,
+        )
+
+    def note(self, prepared: PreparedKernel, answer: CheckResult, *, asked: bool = False) -> None:
+        """Keep how the kernel ended. asked: it was to start though it may hang."""
+        if started := started_kernel(prepared):
+            self._known.note(started, _shown(answer, prepared.target), prepared.target.name, asked=asked)
+
+    def note_report(self, report: RunnerReport | None, *kernels: PreparedKernel) -> None:
+        """Keep that a measured run of these kernels did not end: which one of them it was is not known."""
+        if report and any(case.status == "timeout" for case in report.cases):
+            for started in filter(None, map(started_kernel, kernels)):
+                self._known.note(started, "timeout", kernels[0].target.name)
+
+    def admit_program(self, started: Started, where: Target, sandbox: Sandbox) -> None:
+        """Raises InputError for a program that may hang and must not; SandboxError, TargetError without its GPU."""
+        if where.kind != "emulator":
+            look = partial(self._look, where, sandbox)
+            self._known.refuse(started, where.name, look, unproven=self._settings.start_unproven)
+
+    def note_program(self, started: Started, answer: CheckResult, where: Target, *, asked: bool = False) -> None:
+        """Keep how the program ended: `correct` for one that did."""
+        self._known.note(started, _shown(answer, where), where.name, asked=asked)
+
+    def _look(self, where: Target, sandbox: Sandbox) -> GpuState | str:
+        from amdkernel_mcp.execution.render_node import render_node
+
+        if where.host == SLURM:
+            return ANY_OF_SLURM
+        return read_state(sandbox, render_node(self._settings, where, self._sandboxes.workers))
+
+    def _tried(self, prepared: PreparedKernel, started: Started) -> str:
+        """The emulator's verdict on the listed cases, noted; or why there is none.
+
+        It runs next to the GPU, whose image may be the only one; for Slurm on this machine: it needs no GPU.
+        """
+        from amdkernel_mcp.checking.check import check
+        from amdkernel_mcp.checking.options import CheckOptions
+
+        where = prepared.target
+        emulator = Target(f"emulator:{where.arch}", "emulator", where.arch, where.gpu)
+        try:
+            answer = check(
+                sandbox=self._sandboxes.without_gpu() if where.host == SLURM else prepared.sandbox,
+                compiled=prepared.compiled,
+                problem=replace(prepared.problem, ranges={}),
+                plan=prepared.plan,
+                target=emulator,
+                options=CheckOptions(seed_count=1, schedules=0),
+                cache_dir=self._settings.cache_dir,
+            )
+        except InfrastructureError as error:
+            return f"not known: {error.message}"
+        self._known.note(started, _shown(answer, emulator), emulator.name)
+        return f"{answer.verdict}: {answer.reason}"
+
+
+def _shown(answer: CheckResult, where: Target) -> str | None:
+    """The verdict, but for an emulated run that reached a limit: what is slow there may end soon on a GPU."""
+    never_ends = any(each.kind in ("timeout", "deadlock") and SLOW not in each.message for each in answer.findings)
+    slow = where.kind == "emulator" and answer.verdict in ("timeout", "deadlock") and not never_ends
+    return None if slow else answer.verdict
+
+
+def started_kernel(prepared: PreparedKernel) -> Started | None:
+    """The kernel as the GPU gets it, so that comments and blanks do not count; None: it cannot be launched."""
+    content, plan = prepared.compiled.code_object, prepared.plan
+    if content is None or plan.mistakes or not prepared.compiled.result.ok:
+        return None
+    try:
+        loaded: list[object] = [*ElfFile(content).loaded()]
+    except InputError:  # a candidate that is itself a code object may be odd
+        loaded = [content]
+    return Started(name_of(loaded, _launched(plan)), name_of(prepared.problem.hash), "kernel", "amdkernel check")
+
+
+def _launched(plan: LaunchPlan) -> list[object]:
+    """What the plan says, without its lines."""
+    launches = [
+        (each.kernel, *([size.text for size in sizes] for sizes in (each.grid, each.block, (each.lds,))),
+         [arg if isinstance(arg, str) else arg.text for arg in each.args or ("its own",)], each.types or ())
+        for each in plan.launches
+    ]  # fmt: skip
+    workspaces = [(each.name, each.dtype.name, [size.text for size in each.shape]) for each in plan.workspaces]
+    return [launches, workspaces, plan.constants()]
+
+
+def started_program(program: Program, asks: str, work: str = "") -> Started:
+    """The program with its files and arguments; comments and blanks of its sources do not count."""
+    plain = {name: _plain(data) for name, data in program.files.items() if name.endswith(_CODE) and len(data) < _LARGE}
+    files = {**program.files, **plain}
+    how = (program.path, program.sources, program.include, program.flags, program.build_target)
+    given = (program.arguments, program.environment, program.visible)
+    return Started(name_of(files, how, given), name_of(work), "program", asks)
+
+
+def _plain(source: bytes) -> bytes:
+    """The text with one blank or line end for all comments and white space in a row, literals as they are."""
+
+    def blank(found: re.Match[bytes]) -> bytes:
+        return found[0] if found["blank"] is None else (b"\n" if b"\n" in found[0] else b" ")
+
+    return _BLANKS.sub(blank, source).strip()
