@@ -167,7 +167,7 @@ def test_a_small_problem_is_not_blamed_on_its_launch():
 
 
 def test_spills_and_a_local_array_are_distinguished():
-    used: dict[str, Any] = {"scratch_bytes_loaded": 4096 * WAVES}
+    used: dict[str, Any] = {"scratch_bytes_loaded": 4096 * WAVES, "TCP_TOTAL_CACHE_ACCESSES_sum": 80 * WAVES}
     assert "Registers spill to scratch memory" in findings(run(of=resources(scratch_bytes=64, vgpr_spills=9), **used))
     assert "A local array is in scratch memory" in findings(run(of=resources(scratch_bytes=64), **used))
     assert "register spills: 64 B of scratch are reserved, and none are used" in ruled_out(
