@@ -2,7 +2,9 @@
 
 from collections.abc import Sequence
 
+from amdkernel_mcp.profiling.brief import in_full
 from amdkernel_mcp.profiling.gain import capped, gain
+from amdkernel_mcp.profiling.remains import what_remains
 from amdkernel_mcp.profiling.rules.answer import RULED_OUT, Found, RuledOut, docs_of, finding
 from amdkernel_mcp.profiling.rules.emulated import RULES
 from amdkernel_mcp.profiling.rules.facts import Facts
@@ -15,13 +17,15 @@ LEAST_GAIN = 1.05
 
 
 def diagnose(kernels: Sequence[Facts], focus: Focus | None = None) -> list[Diagnosis]:
-    """Findings of all kernels, what may cost most time first; then, for each kernel, what is ruled out, and why.
+    """Findings of all kernels, what may cost most time first; of kernels without any, what their time consists of; last
+    what is ruled out of each, and why.
 
     `focus`: only rules of this topic.
     """
     named = len(kernels) > 1
     rules = [rule for rule in RULES if focus in (None, rule.topic)]
     found: list[tuple[float, Diagnosis]] = []
+    remaining: list[Diagnosis] = []
     excluded: list[Diagnosis] = []
     for facts in sorted(kernels, key=lambda facts: -facts.model.time_us):
         prefix = f"{facts.largest_dispatch.kernel}: " if named else ""
@@ -30,10 +34,17 @@ def diagnose(kernels: Sequence[Facts], focus: Focus | None = None) -> list[Diagn
         costs = [(rule, each) for rule, each in found_here if each is not None]
         all_found = [each for _, each in costs]
         found += [(ranked_us(each, all_found), _row(prefix, rule, each, facts)) for rule, each in costs]
+        rows = [row for row in (_row(prefix, rule, each, facts) for rule, each in costs) if _promises(row)]
+        if focus is None and not in_full(rows) and (left := what_remains(facts, prefix)):
+            remaining.append(left)
         if ruled_out := [answer for _, answer in answers if isinstance(answer, RuledOut)]:
             excluded.append(_ruled_out(prefix, ruled_out))
     found.sort(key=lambda each: -each[0])
-    return [row for _, row in found if row.gain is None or row.gain.high >= LEAST_GAIN] + excluded
+    return [row for _, row in found if _promises(row)] + remaining + excluded
+
+
+def _promises(row: Diagnosis) -> bool:
+    return row.gain is None or row.gain.high >= LEAST_GAIN
 
 
 def _row(prefix: str, rule: Rule, answer: Found, facts: Facts) -> Diagnosis:
