@@ -61,7 +61,7 @@ def test_each_architecture_has_its_own_figures(arch: str, needed: int | None) ->
 def test_sums_of_matrix_instructions_and_other_registers_need_nothing() -> None:
     assert not found(XDL_8, XDL_8, XDL_8)
     assert not found(XDL_8, "v_add_f32_e32 v40, v41, v42", "ds_write_b32 v43, v44", "s_mov_b32 s0, 3")
-    assert not found(XDL_4, "v_add_f32_e32 v2, v1, v9"), "v2 is no a2"
+    assert not found(XDL_4, "v_add_f32_e32 v2, v1, v9"), "v2 and a2 are two registers"
 
 
 def test_matrix_instructions_in_between_count_as_long_as_the_pipe_is_busy() -> None:
