@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from amdkernel_mcp.checking.cases.aimed_cases import aim_cases, aim_further, constants_of, divisors_of
 from amdkernel_mcp.checking.cases.case_plans import CasePlan, plan_cases
@@ -23,7 +23,8 @@ from amdkernel_mcp.checking.judging.summary import summarise
 from amdkernel_mcp.checking.judging.unrun_code import UnrunCode, unrun_code
 from amdkernel_mcp.checking.options import CheckOptions
 from amdkernel_mcp.compiler.disassembly import communicates
-from amdkernel_mcp.compiler.register_limits import BeyondAllocation, beyond_allocation
+from amdkernel_mcp.compiler.register_limits import beyond_allocation
+from amdkernel_mcp.compiler.wait_states import missing_wait_states
 from amdkernel_mcp.counted import counted
 from amdkernel_mcp.errors import TargetError
 from amdkernel_mcp.execution.runner.job import run_job
@@ -34,7 +35,7 @@ from amdkernel_mcp.launch.kernel_symbols import kernel_symbols
 from amdkernel_mcp.launch.plan import LaunchPlan
 from amdkernel_mcp.problems.problem import Case, Problem
 from amdkernel_mcp.progress import Progress, silent
-from amdkernel_mcp.results.kernels import CheckResult, CheckScope, CompileResult, Finding, SeedReveal
+from amdkernel_mcp.results.kernels import CheckResult, CheckScope, CompileResult, Finding, FindingKind, SeedReveal
 from amdkernel_mcp.runner_protocol.job import RunnerJob
 
 if TYPE_CHECKING:
@@ -72,8 +73,16 @@ def check(
         return invalid(plan.mistakes, target=target.name)
     if not compiled.result.ok or compiled.code_object is None:
         return invalid_from_compile(compiled.result, target=target.name)
-    if beyond := [_finding(each, compiled) for each in beyond_allocation(compiled.code_object, compiled.disassembly)]:
+    code = (compiled.code_object, compiled.disassembly)
+    if beyond := [
+        _finding("registers_over_limit", each.address, each.sentence, compiled) for each in beyond_allocation(*code)
+    ]:
         return invalid(beyond, target=target.name)
+    if early := [
+        _finding("missing_wait", each.address, each.sentence, compiled)
+        for each in missing_wait_states(*code, target.arch)
+    ]:
+        return invalid(early, target=target.name, verdict="incorrect").model_copy(update={"evidence": "static"})
     key = read_key(options.seed_key) if options.seed_key else key or fresh_key()
     seeds = key.seeds(options.seed_count) if options.seeds is None else options.seeds
     kernel = _Kernel(sandbox, compiled, compiled.code_object, problem, plan, target, options, key, seeds, cache_dir)
@@ -132,18 +141,20 @@ def _reveal(result: CheckResult, key: SeedKey, count: int) -> dict[str, object]:
     return {"seeds": seeds, "reason": result.reason + warning}
 
 
-def _finding(beyond: BeyondAllocation, compiled: Compiled) -> Finding:
-    line = next(iter(compiled.lines.lines_near(beyond.address)), None) if compiled.lines else None
-    return Finding(kind="registers_over_limit", message=beyond.sentence, line=line)
+def _finding(kind: FindingKind, address: int, sentence: str, compiled: Compiled) -> Finding:
+    line = next(iter(compiled.lines.lines_near(address)), None) if compiled.lines else None
+    return Finding(kind=kind, message=sentence, line=line)
 
 
-def invalid(findings: Sequence[Finding], *, target: str | None = None) -> CheckResult:
-    """The verdict on a candidate that cannot be launched; the first finding is the reason."""
+def invalid(
+    findings: Sequence[Finding], *, target: str | None = None, verdict: Literal["invalid", "incorrect"] = "invalid"
+) -> CheckResult:
+    """The verdict on a candidate that cannot be launched, or need not be; the first finding is the reason."""
     first = findings[0]
     at = f"line {first.line}: " if first.line else ""
     more = f" (and {len(findings) - 1} more)" if len(findings) > 1 else ""
     return CheckResult(
-        verdict="invalid", reason=f"{at}{first.message}{more}", findings=list(findings[:_MOST_FINDINGS]), target=target
+        verdict=verdict, reason=f"{at}{first.message}{more}", findings=list(findings[:_MOST_FINDINGS]), target=target
     )
 
 

@@ -14,7 +14,7 @@ from sqlalchemy import Column, Connection, Engine, MetaData, PrimaryKeyConstrain
 from amdkernel_mcp.database.migrations import versions
 from amdkernel_mcp.errors import DatabaseError
 
-HEAD = "0006"
+HEAD = "0007"
 _TABLE = "alembic_version"
 _LOCK = 0x616D646B  # any number that no other program locks in this database
 

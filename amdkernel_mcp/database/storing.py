@@ -16,11 +16,13 @@ from amdkernel_mcp.database.tables import artefacts, attempts, lessons
 
 Row = Mapping[str, Any]
 
-# How many times as fast as the same user's timed attempt before it, on the same target with the same evidence.
+# How many times as fast as the same user's attempt before it that timed the same case of the same problem on the same
+# target; with the same evidence.
 _GAIN = """(
     select case when evidence = :evidence then nullif(time_us, 0) / nullif(cast(:time_us as double precision), 0) end
     from attempts
     where "by" = :by and problem = :problem and target = :target and time_us is not null and verb <> 'tune_row'
+        and timed_case = :timed_case and problem_hash = :problem_hash
     order by number desc limit 1)"""
 
 

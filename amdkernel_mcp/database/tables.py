@@ -29,7 +29,9 @@ attempts = Table(
     Column("signature", LargeBinary, nullable=False),
     Column("public_key", LargeBinary, nullable=False),
     Column("changed", Text),  # lines against the parent's kernel file
-    Column("gain", Float),  # the time of the user's timed attempt before this one, divided by this one's
+    Column("gain", Float),  # the time of the user's attempt that timed the same before this one, divided by this one's
+    Column("timed_case", Text),  # of an attempt with a time: the sizes that were timed
+    Column("problem_hash", Text),  # the problem as it was then
     sqlite_autoincrement=True,  # a number is never used again
 )
 

@@ -17,14 +17,21 @@ TIMED = ("faster", "slower", "inconclusive", "not_measured")
 
 
 def best_rows(connection: Connection, by: str, most: int) -> Sequence[Any]:
-    """For each problem, target and kind of evidence the fastest timed attempt of one user, with the number of all."""
+    """For each problem, target and kind of evidence the fastest timed attempt of one user, with the number of all.
+
+    Of the case that was timed last, and of the problem as it is now: a smaller case is no faster kernel.
+    """
     table = attempts.c
     own = (table.by == by, table.verb == "benchmark", table.time_us.is_not(None), table.verdict.in_(TIMED))
     group = (table.problem, table.target, table.evidence)
-    rank = func.row_number().over(partition_by=group, order_by=(table.time_us, table.number)).label("rank")
-    tried = func.count().over(partition_by=group).label("tried")
-    ranked = select(table.number, rank, tried).where(*own).subquery()
-    best = select(attempts, ranked.c.tried).join(ranked, ranked.c.number == table.number).where(ranked.c.rank == 1)
+    same = (*group, table.timed_case, table.problem_hash)
+    rank = func.row_number().over(partition_by=same, order_by=(table.time_us, table.number)).label("rank")
+    tried = func.count().over(partition_by=same).label("tried")
+    newest = func.max(table.number).over(partition_by=same).label("newest")
+    newest_of_all = func.max(table.number).over(partition_by=group).label("newest_of_all")
+    ranked = select(table.number, rank, tried, newest, newest_of_all).where(*own).subquery()
+    chosen = (ranked.c.rank == 1, ranked.c.newest == ranked.c.newest_of_all)
+    best = select(attempts, ranked.c.tried).join(ranked, ranked.c.number == table.number).where(*chosen)
     return connection.execute(best.order_by(table.problem, table.target, table.evidence).limit(most)).all()
 
 

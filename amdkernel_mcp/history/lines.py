@@ -19,7 +19,9 @@ COMPARED_BYTES = 1 << 18
 
 @dataclass(frozen=True)
 class ListedAttempt:
-    """One line of a list. `speedup`, `time_us` (microseconds): null where there is none; `evidence` is theirs."""
+    """One line of a list. `speedup`, `time_us` (microseconds): null where there is none; `evidence` is theirs.
+
+    `timed_case`, `problem_hash`: what the time is the time of."""
 
     id: str
     created: str
@@ -38,6 +40,8 @@ class ListedAttempt:
     changed: str | None
     gain: float | None
     note: str | None
+    timed_case: str | None
+    problem_hash: str | None
     speedup_low: float | None = None
     speedup_high: float | None = None
 
@@ -61,6 +65,8 @@ def columns_of(attempt: Attempt) -> dict[str, Any]:
         "speedup": (answer.get("speedup") or {}).get("value"),
         "time_us": time_us,
         "evidence": evidence,
+        "timed_case": None if time_us is None else column_text(str(answer.get("case") or "")),
+        "problem_hash": attempt.problem.hash if attempt.problem else None,
     }
 
 

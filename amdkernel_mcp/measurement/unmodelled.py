@@ -70,7 +70,7 @@ SENTENCES: Mapping[str, str] = {
     "wave_starts": "the start of its many waves",
     "atomics": "atomics on one cache line",
     "translation": "scattered accesses that each need an address translation",
-    "sleep": "s_sleep",
+    "sleep": "s_sleep and instructions on whole caches",
 }
 
 
@@ -84,7 +84,7 @@ def unmodelled(
 ) -> Unmodelled:
     """The estimates for a dispatch whose roofline time is `time_us`. `waves_per_simd`: the kernel's occupancy limit.
 
-    sleeps: clocks of each instruction that puts a wave to sleep, by its address.
+    sleeps: clocks of each instruction that only passes time, by its address.
     """
     count = dispatch.count
     rounds = _rounds(dispatch, gpu, waves_per_simd)

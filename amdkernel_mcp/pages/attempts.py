@@ -75,9 +75,9 @@ def _with_times(problem: str | None, attempts: Sequence[ListedAttempt]) -> Group
     return Group(problem, rows, text, comparable[0], comparable[-1], points[-1], timed[-1].evidence)
 
 
-def _way(attempt: ListedAttempt) -> tuple[str | None, str]:
-    """Times of another target or another kind of evidence are on another scale."""
-    return attempt.target, attempt.evidence
+def _way(attempt: ListedAttempt) -> tuple[str | None, ...]:
+    """Times of another target, another kind of evidence, another case or problem are on another scale."""
+    return attempt.target, attempt.evidence, attempt.timed_case, attempt.problem_hash
 
 
 def _polyline(times: Sequence[float]) -> list[tuple[float, float]]:

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from amdkernel_mcp.measurement.timing.statistics import Estimate
+from amdkernel_mcp.profiling.remains import REMAINS
 from amdkernel_mcp.profiling.rules.answer import RULED_OUT
 from amdkernel_mcp.profiling.time_change import time_changes
 from amdkernel_mcp.results.kernels import Comparison, FigureChange, KernelProfile, PastFinding, ProfileResult
@@ -153,7 +154,7 @@ def _findings(result: ProfileResult, same: Mapping[str, str]) -> dict[tuple[str,
     found = {}
     for row in result.diagnosis:
         kernel, what = _split(row.finding, [kernel.name for kernel in result.kernels])
-        if not what.startswith(RULED_OUT):
+        if not what.startswith((RULED_OUT, REMAINS)):
             found[same.get(kernel, kernel), what] = row.because
     return found
 

@@ -30,8 +30,10 @@ class ListedAttempt(Result):
     changed: str | None = Field(default=None, description="Lines against the parent's file: `+3 -1`, `same text`")
     gain: float | None = Field(
         default=None,
-        description="How many times as fast as your timed attempt before it on the same problem and target; no verdict",
+        description="How many times as fast as your attempt before it that timed this case on this target; no verdict",
     )
+    timed_case: str | None = Field(default=None, description="What `time_us` is the time of")
+    problem_hash: str | None = Field(default=None, description="The problem as it was then")
     note: str | None = Field(default=None, description="The newest lesson that was noted on it")
 
 

@@ -1120,7 +1120,7 @@ KERNEL(upper_halves_that_are_shifted_out)
 KERNEL(lanes_of_a_register_that_were_written)
 {
     int v;
-    asm volatile("v_readfirstlane_b32 s40, %1\n s_nop 4\n v_writelane_b32 v73, s40, 5\n v_mov_b32 v74, v73\n s_nop 4\n v_readlane_b32 s40, v74, 5\n s_nop 4\n v_mov_b32 %0, s40"
+    asm volatile("s_nop 0\n v_readfirstlane_b32 s40, %1\n s_nop 4\n v_writelane_b32 v73, s40, 5\n v_mov_b32 v74, v73\n s_nop 4\n v_readlane_b32 s40, v74, 5\n s_nop 4\n v_mov_b32 %0, s40"
                  : "=v"(v) : "v"(n) : "v73", "v74", "s40");
     y[ITEM] = x[ITEM] + v;
 }

@@ -1,4 +1,4 @@
-"""A register beyond the allocation is refused with its line; named among the clobbers, it is allocated."""
+"""Registers beyond the allocation, and results that are used too early, are refused with their line."""
 
 from collections.abc import Iterator
 
@@ -50,3 +50,16 @@ def test_the_last_register_of_each_operand_is_read_and_nothing_else() -> None:
     assert list(registers_of(text)) == [("v", 3), ("a", 11), ("v", 7)]
     assert list(registers_of("s_branch 4 <v200+0x10>")) == []
     assert list(registers_of("v_mov_b32_e32 v1, 0xa3")) == [("v", 1)]
+
+
+MATRIX = '"v_mfma_f32_4x4x1_16b_f32 v[20:23], v0, v0, 0\\n{}v_mov_b32 v24, v21" ::: "v20", "v21", "v22", "v23", "v24"'
+
+
+def test_a_result_that_is_used_before_the_gpu_has_it_is_incorrect_and_named(engine: Engine) -> None:
+    result = engine.do(Check(problem="vector_add", source=with_assembly(MATRIX.format(""))))
+    assert (result.verdict, result.evidence) == ("incorrect", "static")
+    assert [(each.kind, each.line) for each in result.findings] == [("missing_wait", LINE)]
+    assert "uses v21 after 0 of 4 wait states" in result.reason
+    assert "`s_nop 3`" in result.reason
+    cured = engine.do(Check(problem="vector_add", source=with_assembly(MATRIX.format("s_nop 3\\n"))))
+    assert cured.verdict == "correct", cured.reason

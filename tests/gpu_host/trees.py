@@ -17,6 +17,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import pytest
+from _pytest.mark.structures import ParameterSet
 from gpu_host_box import RENDER, GpuHost
 from sysfs import sysfs
 

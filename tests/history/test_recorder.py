@@ -1,5 +1,6 @@
 """A verb's answer names its record; a record that cannot be made never costs the answer."""
 
+import dataclasses
 import json
 from collections.abc import Iterator
 from pathlib import Path
@@ -146,6 +147,27 @@ def test_a_line_says_what_changed_and_what_it_gained(recorder: Recorder) -> None
     lines = recorder.history().list()
     assert [line.changed for line in lines] == ["same text", "+2 -1", None]
     assert [line.gain for line in lines] == [1.0, 1.5, None]
+
+
+def test_times_of_another_case_or_of_the_problem_as_it_was_are_no_gain(recorder: Recorder) -> None:
+    problem = load_problem("vector_add")
+    edited = dataclasses.replace(problem, reference=problem.reference + "\n# edited\n")
+    assert edited.hash != problem.hash
+    for case, of, time_us in (
+        ("n=9", problem, 6.0),
+        ("n=1", problem, 1.0),
+        ("n=9", problem, 3.0),
+        ("n=9", edited, 1.0),
+    ):
+        answer = BenchmarkResult(
+            case=case, time_us=Quantity(value=time_us, evidence="modelled"), target="emulator:gfx942", verdict="faster"
+        )
+        recorder.record(Tried("benchmark", "a", "k.hip", problem=of), answer)
+    lines = recorder.history().list()
+    assert [line.gain for line in lines] == [None, 2.0, None, None]
+    assert [line.timed_case for line in lines] == ["n=9", "n=9", "n=1", "n=9"]
+    (best,) = recorder.history().best("local", 9)
+    assert (best.attempt, best.tried) == (lines[0].id, 1)
 
 
 def test_times_of_other_evidence_or_targets_are_no_gain(recorder: Recorder) -> None:

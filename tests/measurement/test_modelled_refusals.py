@@ -118,6 +118,20 @@ extern "C" __global__ void k(const float* x, float* y, int n, int* counter) {
     y[i] = x[i] + 1.0f;
 }}
 """,
+    "fences of the whole system": f"""// amdkernel: launch k grid=[n // 256] block=[256]
+{SIGNATURE} {{
+    int i = blockIdx.x * 256 + threadIdx.x;
+    for (int r = 0; r < 20; r++) __threadfence_system();
+    y[i] = x[i] + 1.0f;
+}}
+""",
+    "an instruction cache that is emptied": f"""// amdkernel: launch k grid=[n // 256] block=[256]
+{SIGNATURE} {{
+    int i = blockIdx.x * 256 + threadIdx.x;
+    for (int r = 0; r < 40; r++) asm volatile("s_icache_inv");
+    y[i] = x[i] + 1.0f;
+}}
+""",
     "one wave that sleeps": f"""// amdkernel: launch k grid=[n // 256] block=[256]
 {SIGNATURE} {{
     int i = blockIdx.x * 256 + threadIdx.x;

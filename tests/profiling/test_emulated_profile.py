@@ -13,6 +13,7 @@ from amdkernel_mcp.profiling.hot_lines import hot_lines, line_table
 from amdkernel_mcp.profiling.metrics.emulated import DERIVED
 from amdkernel_mcp.profiling.metrics.emulator_counters import COUNTERS
 from amdkernel_mcp.profiling.profile import profile
+from amdkernel_mcp.profiling.remains import REMAINS
 from amdkernel_mcp.results.kernels import KernelResources
 
 MI300X = gpu_by_name("MI300X")
@@ -73,7 +74,12 @@ def run(
 
 
 def findings(result) -> list[str]:
-    return [row.finding for row in result.diagnosis if not row.finding.startswith("Ruled out")]
+    return [row.finding for row in result.diagnosis if not row.finding.startswith(("Ruled out", REMAINS))]
+
+
+def remains(result) -> list[str]:
+    """The parts of the time of a kernel in which nothing is found, and what would help."""
+    return [f"{row.finding}; {row.because}; {row.try_}" for row in result.diagnosis if row.finding.startswith(REMAINS)]
 
 
 def ruled_out(result) -> str:
@@ -167,7 +173,7 @@ def test_a_small_problem_is_not_blamed_on_its_launch():
 
 
 def test_spills_and_a_local_array_are_distinguished():
-    used: dict[str, Any] = {"scratch_bytes_loaded": 4096 * WAVES}
+    used: dict[str, Any] = {"scratch_bytes_loaded": 4096 * WAVES, "TCP_TOTAL_CACHE_ACCESSES_sum": 80 * WAVES}
     assert "Registers spill to scratch memory" in findings(run(of=resources(scratch_bytes=64, vgpr_spills=9), **used))
     assert "A local array is in scratch memory" in findings(run(of=resources(scratch_bytes=64), **used))
     assert "register spills: 64 B of scratch are reserved, and none are used" in ruled_out(
@@ -389,6 +395,7 @@ def test_what_costs_time_in_the_simulation_is_found_and_never_ruled_out() -> Non
     assert 1.3 < gain.low < 2.6 >= gain.high
     slight = run(**simulated_counts(100, latency=85))
     assert findings(slight) == []
+    assert "the largest part of the time is waits that nothing hides" in remains(slight)[0]
     assert "exposed latency" not in ruled_out(slight)
 
 
@@ -497,3 +504,18 @@ def test_launches_that_fill_the_gpu_and_are_shorter_than_their_start_are_found()
     title = "Starting the launches takes longer than their work"
     assert title in findings(many)
     assert title not in findings(one)
+
+
+def test_a_kernel_without_a_finding_reads_what_its_time_consists_of() -> None:
+    arithmetic: dict[str, Any] = {"SQ_INSTS_VALU": 100 * WAVES, "active_lanes_valu": 6400 * WAVES}
+    arithmetic |= {"SQ_INSTS": 112 * WAVES, "SQ_INSTS_VALU_FMA_F32": 80 * WAVES, "memory_bytes_read": 0}
+    (launch,) = remains(run(**arithmetic))
+    assert "the largest part of the time is the launch; of 6." in launch
+    assert "the launch 3.5 us, the vector ALU 2." in launch
+    matrix: dict[str, Any] = {"SQ_INSTS_MFMA": 400 * WAVES, "SQ_INSTS_VALU_MFMA_MOPS_F16": 400 * 32 * WAVES}
+    matrix |= {"SQ_INSTS_VALU": 408 * WAVES, "SQ_INSTS": 420 * WAVES}
+    (cores,) = remains(run(groups=256, SQ_WAVES=1024, **matrix))
+    assert "the largest part of the time is the matrix cores; of 1" in cores
+    assert "(256 workgroups on 304 CUs)" in cores
+    assert "narrower products" in cores
+    assert remains(run(cache_lines_loaded=64 * WAVES)) == [], "there is a finding"

@@ -45,6 +45,8 @@ class Found:
 
     row: Diagnosis
     cost_us: float
+    most_us: float = 0.0
+    """What it may cost at most, where that is more: waits in the simulation that fall with the bound."""
     has_gain: bool = True
     """False where it is not known what the kernel could become."""
     by_simulation: bool = False
@@ -76,6 +78,6 @@ def finding(what: str, *, because: str, advice: str, docs: Sequence[str] = ()) -
     return Diagnosis.model_validate({"finding": what, "because": because, "try": advice, "docs": list(docs)})
 
 
-def costly(cost_us: float, what: str, *, because: str, advice: str) -> Found:
+def costly(cost_us: float, what: str, *, because: str, advice: str, most_us: float = 0.0) -> Found:
     """A finding on an emulated kernel. `cost_us` is an estimate that is never shown."""
-    return Found(finding(what, because=because, advice=advice), cost_us)
+    return Found(finding(what, because=because, advice=advice), cost_us, most_us)

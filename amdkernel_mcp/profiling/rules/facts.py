@@ -10,7 +10,7 @@ from amdkernel_mcp.errors import InputError
 from amdkernel_mcp.hardware.occupancy import Occupancy, occupancy
 from amdkernel_mcp.hardware.specs import Gpu
 from amdkernel_mcp.measurement.counters import Dispatch
-from amdkernel_mcp.measurement.roofline import BusyUnits, Model, Resource, busy_units, model_case
+from amdkernel_mcp.measurement.roofline import BusyUnits, Model, Resource, busy_units, fabric_bytes, model_case
 from amdkernel_mcp.measurement.simulated import Loss, Simulated, simulated
 from amdkernel_mcp.measurement.time_interval import USUAL_LATENCY, TimeInterval, achieved_us, time_interval
 from amdkernel_mcp.measurement.unmodelled import longest_wave_us, unmodelled
@@ -99,10 +99,22 @@ class Facts:
         others = {name: us for name, us in self.model.bounds_us.items() if name not in resources}
         return achieved_us(others, self.gpu)
 
+    def roof_relieved_us(self, *resources: Resource) -> float:
+        """The largest bound that a cure of these resources leaves: of traffic what is compulsory, of units nothing."""
+        least = self.metric("Compulsory Bytes")
+        moved: dict[Resource, float] = {
+            "memory": self.metric("Memory Bytes"),
+            "infinity_cache": sum(fabric_bytes(each) for each in self.dispatches),
+        }
+        parts = {name: min(least / moved[name], 1.0) if moved.get(name) else 0.0 for name in resources}
+        left = {name: us * parts.get(name, 1.0) for name, us in self.model.bounds_us.items()}
+        return achieved_us(left, self.gpu)
+
     def roof_if_even_us(self) -> float:
-        """The same if every CU and SIMD had as much work as the others."""
+        """The same if every CU and SIMD had as much work as the others, and a wave at least."""
         cus, simds = self.busy.cus / self.gpu.cus, self.busy.simds / self.gpu.simds
-        part = {name: simds if name == "vector_alu" else cus for name in _PER_CU}
+        part: dict[Resource, float] = {name: simds if name == "vector_alu" else cus for name in _PER_CU}
+        part["wave_issue"] = self.busy.resident_waves / self.gpu.simds
         even = {name: us * min(part.get(name, 1), 1) for name, us in self.model.bounds_us.items()}
         return achieved_us(even, self.gpu)
 

@@ -24,6 +24,11 @@ MOSTLY = 0.5
 """Of all instructions: from here on what one line executes is the kernel's work."""
 
 
+def of_the_roof(facts: Facts, part: float, what: str, *, because: str, advice: str) -> Found:
+    """A finding that costs a part of the largest bound; at most this part of the time, as waits fall with the bound."""
+    return costly(part * facts.roof_us, what, because=because, advice=advice, most_us=part * facts.time_us)
+
+
 def uncoalesced_loads(facts: Facts) -> Answer:
     """Loads that touch many more lines than their bytes fill. A partly used line costs no more than a full one."""
     used, lines = facts.metric("Load Coalescing"), facts.metric("Lines per Load")
@@ -37,8 +42,9 @@ def uncoalesced_loads(facts: Facts) -> Answer:
         return RuledOut("uncoalesced loads", f"{because}, but cache requests are {share:.0%} of the modelled time")
     if facts.code.waits.dependent_loads > 0.5:
         return _gather(facts, because)
-    return costly(
-        facts.roof_us * (1 - _least_share(facts, used)),
+    return of_the_roof(
+        facts,
+        1 - _least_share(facts, used),
         "Loads are not coalesced",
         because=f"{because}; cache requests are {share:.0%} of the modelled time{_wasteful_line(facts.lines.loads)}",
         advice="make neighbouring lanes (threadIdx.x) read neighbouring addresses; where the layout forbids it, load a "
@@ -96,8 +102,9 @@ def uncoalesced_stores(facts: Facts) -> Answer:
         return RuledOut("uncoalesced stores", because)
     if share < WEIGHS:
         return RuledOut("uncoalesced stores", f"{because}, but cache requests are {share:.0%} of the modelled time")
-    return costly(
-        facts.roof_us * (1 - used / 100),
+    return of_the_roof(
+        facts,
+        1 - used / 100,
         "Stores are not coalesced",
         because=f"{because}; cache requests are {share:.0%} of the modelled time{_wasteful_line(facts.lines.stores)}",
         advice="make neighbouring lanes write neighbouring addresses, after a transpose through LDS if necessary",
@@ -124,8 +131,9 @@ def redundant_traffic(facts: Facts) -> Answer:
         return RuledOut("redundant loads", because)
     if share < WEIGHS:
         return RuledOut("redundant loads", f"{because}, but cache requests are {share:.0%} of the modelled time")
-    return costly(
-        facts.roof_us * (1 - 1 / times),
+    return of_the_roof(
+        facts,
+        1 - 1 / times,
         "The same data is loaded many times",
         because=f"{because} ({in_bytes(facts.metric('Bytes Requested'))} for "
         f"{in_bytes(facts.metric('Compulsory Bytes'))}); L1 requests are {share:.0%} of the modelled time",
@@ -150,8 +158,9 @@ def reread_memory(facts: Facts) -> Answer:
         return _partly_used_lines(facts, because)
     used = facts.metric("Load Coalescing")
     scattered = used < 50 and facts.metric("Lines per Load") >= SCATTERED_LINES
-    return costly(
-        facts.roof_us * (1 - least / moved) * (0.9 if scattered else 1),  # then that is the cause
+    return of_the_roof(
+        facts,
+        (1 - least / moved) * (0.9 if scattered else 1),  # then that is the cause
         "Data leaves the caches before it is used again",
         because=f"{because}; the L2 hit rate is {facts.metric('L2 Hit Rate'):.0f} %",
         advice="run workgroups that share data at the same time (order of blockIdx, tiles of tiles), keep more in "
@@ -168,8 +177,9 @@ def intermediate_arrays(facts: Facts) -> Answer:
     because = f"{in_bytes(through)} of {in_bytes(moved)} are of arrays that only pass values from launch to launch"
     if through < 0.25 * moved or share < WEIGHS or facts.roof_us < 0.5 * LAUNCH_US:
         return RuledOut("intermediate arrays", f"{because}; the memory is {share:.0%} of the modelled time")
-    return costly(
-        facts.roof_us * (1 - min(least / moved, 1)),
+    return of_the_roof(
+        facts,
+        1 - min(least / moved, 1),
         "Intermediate arrays go through memory",
         because=f"{because}; the memory is {share:.0%} of the modelled time",
         advice="fuse this launch with the one that makes or uses the array, so that the values stay in registers or "
@@ -187,8 +197,9 @@ def _through_workspaces(facts: Facts) -> float:
 def _partly_used_lines(facts: Facts, because: str) -> Answer:
     """Nothing is used twice, so what is moved beyond need are the unused parts of lines."""
     used = min(filter(None, (facts.metric("Load Coalescing"), facts.metric("Store Coalescing"))), default=0.0)
-    return costly(
-        facts.roof_us * (1 - used / 100) * 0.9,
+    return of_the_roof(
+        facts,
+        (1 - used / 100) * 0.9,
         "Memory moves whole lines, but a part of each is used",
         because=f"{because}; each byte is requested once, and accesses use {used:.0f} % of the lines that they touch",
         advice="let the lanes of a wave cover whole lines of 128 B: a stride of 1, arrays of each member instead of an "
@@ -212,8 +223,9 @@ def narrow_loads(facts: Facts) -> Answer:
         return RuledOut("narrow loads", why)
     if facts.metric("Load Coalescing") > 150:
         return _uniform_loads(facts, part)
-    return costly(
-        facts.roof_us * max(0.6 * (1 - size / facts.wave_size / 4), 0.2),
+    return of_the_roof(
+        facts,
+        max(0.6 * (1 - size / facts.wave_size / 4), 0.2),
         "Loads are narrow",
         because=f"a load returns {size:.0f} B per wave ({size / facts.wave_size:.1f} B per lane), and {part:.0%} "
         "of all instructions are loads",

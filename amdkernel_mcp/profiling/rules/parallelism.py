@@ -31,12 +31,14 @@ def small_launch(facts: Facts) -> Answer:
     if each < BYTES_WORTH_SPLITTING:
         small = f"but each thread has only {each:.0f} B of data: the case is too small for this GPU, not the launch"
         return RuledOut("too little parallelism", f"{because}, {small}")
+    chained = 0.5 if facts.code.waits.dependent_loads > 0.5 else 1
     return costly(
-        facts.time_us * (1 - part / FILLED) * (0.5 if facts.code.waits.dependent_loads > 0.5 else 1),
+        facts.time_us * (1 - part / FILLED) * chained,
         "The launch cannot fill the GPU",
         because=f"{because}: {part:.0%} of the GPU, while each thread has {each:.0f} B of data",
         advice="give every output element or row its own threads, split the long dimension over workgroups and combine "
         "the parts, or use smaller workgroups",
+        most_us=facts.time_us * (1 - part) * chained,
     )
 
 

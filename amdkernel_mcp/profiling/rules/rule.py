@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from amdkernel_mcp.measurement.counters import PcCounts
+from amdkernel_mcp.measurement.roofline import Resource
 from amdkernel_mcp.measurement.simulated import Loss
 from amdkernel_mcp.profiling.hot_lines import LineTable, most_wasteful_line
 from amdkernel_mcp.profiling.rules.answer import Answer
@@ -65,5 +66,7 @@ class Rule:
     lines: Callable[[LineTable], list[int]] = hottest
     loss: Loss | None = None
     """What the simulation leaves out to see what the finding costs."""
+    relieves_also: tuple[Resource, ...] = ()
+    """Bounds that fall with the cure, besides those of the topic."""
     has_gain: bool = True
     """False where what the kernel could become is not known, only what it loses."""

@@ -11,22 +11,41 @@ from amdkernel_mcp.database import schema
 from amdkernel_mcp.database.open_database import reading
 from amdkernel_mcp.database.tables import metadata
 from amdkernel_mcp.errors import DatabaseError, HistoryError
-from amdkernel_mcp.history.attempt import Attempt, canonical, new_id, now
+from amdkernel_mcp.history.attempt import Attempt, ProblemUsed, canonical, new_id, now
 from amdkernel_mcp.history.history import History
 from amdkernel_mcp.history.lines import columns_of
 
 
-def first_version(settings: Settings, attempt: Attempt) -> None:
-    """A database with the first tables and one record."""
+def first_version(settings: Settings, *kept: Attempt, version: str = "0001", **columns: float) -> None:
+    """A database with the first tables, or those of another version, and one record or more, with these columns."""
     url = settings.database or f"sqlite:///{settings.data_dir / 'history.sqlite3'}"
     engine = create_engine(url.replace("postgresql:", "postgresql+pg8000:"))
-    row = columns_of(attempt) | {"record": canonical(attempt), "signature": b"s", "public_key": b"k"}
-    names = ", ".join(f'"{name}"' for name in row)
     with engine.begin() as connection:
-        schema.migrate(connection, "0001")
-        values = ", ".join(f":{name}" for name in row)
-        connection.execute(text(f"insert into attempts ({names}) values ({values})"), row)
+        schema.migrate(connection, version)
+        for attempt in kept:
+            row = columns_of(attempt) | {"record": canonical(attempt), "signature": b"s", "public_key": b"k"} | columns
+            del row["timed_case"], row["problem_hash"]
+            names, values = ", ".join(f'"{name}"' for name in row), ", ".join(f":{name}" for name in row)
+            connection.execute(text(f"insert into attempts ({names}) values ({values})"), row)
     engine.dispose()
+
+
+def test_a_gain_between_two_cases_is_forgotten_and_old_times_know_their_case(own_settings: Settings) -> None:
+    own_settings.data_dir.mkdir()
+    problem = ProblemUsed(name="p", files={}, hash="h")
+    old = [
+        Attempt(
+            id=new_id(), verb="benchmark", created=now(), by="local", parent=None, version="0", file_name="k.hip",
+            source="0" * 64, baseline=None, problem=problem, target="emulator:gfx942", options={}, verdict="faster",
+            answer={"case": case, "time_us": {"value": 8.0, "evidence": "modelled"}},
+        )
+        for case in ("n=1", "n=1", "n=4096")
+    ]  # fmt: skip
+    first_version(own_settings, *old, version="0006", gain=2.0)
+    history = History(own_settings)
+    found = [(line.timed_case, line.problem_hash, line.gain) for line in history.list()]
+    assert found == [("n=4096", "h", None), ("n=1", "h", 2.0), ("n=1", "h", 2.0)]
+    history.close()
 
 
 def test_records_of_the_first_tables_are_listed_found_and_keep_their_files(own_settings: Settings) -> None:
