@@ -9,7 +9,7 @@ starved by them. Not thread-safe: the store has a lock.
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 
 from amdkernel_mcp.engine.verbs.table import VERB_NAMED
 from amdkernel_mcp.jobs.job import Job
@@ -39,13 +39,12 @@ class Usage:
 def in_order(waiting: Iterable[Job], running: Iterable[Job], usage: Usage) -> list[Job]:
     """The waiting jobs in the order in which they will run if nothing new comes."""
     queues: dict[str, deque[Job]] = {}
-    for job in sorted(waiting, key=_rank):
+    for job in sorted(waiting, key=rank):
         queues.setdefault(job.owner, deque()).append(job)
     used = {owner: usage.of(owner) for owner in queues}
     busy = Counter(job.owner for job in running)
     order = []
-    while queues:
-        owner = min(queues, key=lambda name: (busy[name], used[name]))  # the first of equals
+    while (owner := next_owner(queues, busy, used)) is not None:
         order.append(queues[owner].popleft())
         busy[owner] += 1
         if not queues[owner]:
@@ -53,6 +52,16 @@ def in_order(waiting: Iterable[Job], running: Iterable[Job], usage: Usage) -> li
     return order
 
 
-def _rank(job: Job) -> float:
-    """Equal ones stay in their order."""
-    return job.accepted_s + (SWEEP_LATER_S if VERB_NAMED[job.request.verb].sweeps else 0.0)
+def next_owner(owners: Iterable[str], busy: Mapping[str, int], used: Mapping[str, float]) -> str | None:
+    """Whose job is next, of these in the order in which their first jobs came; None of no one."""
+    return min(owners, key=lambda name: (busy[name], used[name]), default=None)  # the first of equals
+
+
+def rank(job: Job) -> float:
+    """The smallest of a user is its next. Equal ones stay in their order."""
+    return job.accepted_s + later_s(job)
+
+
+def later_s(job: Job) -> float:
+    """For how many seconds later than it was a job counts as accepted."""
+    return SWEEP_LATER_S if VERB_NAMED[job.request.verb].sweeps else 0.0

@@ -8,10 +8,12 @@ from typing import TYPE_CHECKING
 
 from amdkernel_mcp.hardware.pool import is_pool
 from amdkernel_mcp.jobs.away import host_of
+from amdkernel_mcp.jobs.futures import Queue
 from amdkernel_mcp.jobs.request import is_gpu
 
 if TYPE_CHECKING:
     from amdkernel_mcp.jobs.away import AwayHosts
+    from amdkernel_mcp.jobs.fair_queue import Usage
     from amdkernel_mcp.jobs.job import Job
     from amdkernel_mcp.jobs.pools import Pools
 
@@ -41,9 +43,28 @@ class Lanes:
         """For everyone. A GPU has leases for what `has_room` says, and a single worker was wished for."""
         if is_pool(lane):
             return all(self.is_full(gpu, running) for gpu in self.pools.members(lane))
-        owners, width = _owners(lane, running), self.width(lane)
-        has_one_more = not is_gpu(lane) and width > 1 and len({*owners}) == 1
-        return len(owners) >= width + has_one_more
+        owners = _owners(lane, running)
+        return len(owners) >= self.width(lane) + (self.has_one_more(lane) and len({*owners}) == 1)
+
+    def has_one_more(self, lane: str) -> bool:
+        """Whether a job of another user starts where all workers run jobs of one."""
+        return not is_gpu(lane) and self.width(lane) > 1
+
+    def queue(
+        self, lane: str, waiting: Sequence[Job], running: Sequence[Job], usage: Usage, most: int | None, now_s: float
+    ) -> Queue:
+        """A lane at one moment. `waiting`: in the order in which they will run; `most`: how many of one user run."""
+        here = self.pools.members(lane) if is_pool(lane) else (lane,)
+        return Queue(
+            lane,
+            waiting,
+            [(job, job.lane in here) for job in running],
+            self.width(lane),
+            self.has_one_more(lane),
+            most,
+            {owner: usage.of(owner) for owner in {job.owner for job in (*waiting, *running)}},
+            now_s,
+        )
 
     def has_room(self, job: Job, running: Sequence[Job]) -> bool:
         """Where all workers of a lane run jobs of one user, a job of another still starts: long jobs of one user
