@@ -14,6 +14,7 @@ from amdkernel_mcp.jobs.fair_queue import next_owner, rank
 
 if TYPE_CHECKING:
     from amdkernel_mcp.jobs.job import Job
+    from amdkernel_mcp.jobs.quotas import Quotas
 
 Kind = tuple[str, ...]
 """What jobs have in common that take about as long: lane, verb and problem, or less than that."""
@@ -29,7 +30,7 @@ class Queue:
     """A lane at one moment.
 
     `running`: the jobs of all lanes, and whether each has a place in this one. `one_more`: a job of another user starts
-    where one user has all places. `most`: how many of one user run. `used`: see fair_queue.py.
+    where one user has all places. `used`: see fair_queue.py.
     """
 
     lane: str
@@ -37,7 +38,7 @@ class Queue:
     running: Sequence[tuple[Job, bool]]
     width: int
     one_more: bool
-    most: int | None
+    quotas: Quotas
     used: Mapping[str, float]
     now_s: float
 
@@ -107,11 +108,11 @@ def future(
     for _ in range(MOST_EVENTS * (len(queue.waiting) + len(queue.running))):
         while lines and there < queue.width + queue.one_more:
             if there < queue.width:
-                may = [owner for owner in lines if queue.most is None or busy[owner] < queue.most]
+                may = [owner for owner in lines if busy[owner] < (queue.quotas.of_user(owner).running or math.inf)]
             else:  # lanes.py
                 one = next(owner for owner, count in here.items() if count)
                 may = [owner for owner in lines if owner != one] if here[one] == there else []
-            if (owner := next_owner(may, busy, used)) is None:
+            if (owner := next_owner(may, busy, used, queue.quotas.priority_of)) is None:
                 break
             _, _, job_id, its = lines[owner].pop(0)
             if not lines[owner]:

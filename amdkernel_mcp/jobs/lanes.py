@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from amdkernel_mcp.hardware.pool import is_pool
 from amdkernel_mcp.jobs.away import host_of
 from amdkernel_mcp.jobs.futures import Queue
+from amdkernel_mcp.jobs.quotas import Quotas
 from amdkernel_mcp.jobs.request import is_gpu
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ class Lanes:
     workers: int
     pools: Pools
     away: AwayHosts
+    quotas: Quotas = field(default_factory=Quotas)
     had_last: dict[tuple[str, str], str] = field(default_factory=dict)
     """By owner and pool: the GPU of the newest job."""
 
@@ -50,10 +52,8 @@ class Lanes:
         """Whether a job of another user starts where all workers run jobs of one."""
         return not is_gpu(lane) and self.width(lane) > 1
 
-    def queue(
-        self, lane: str, waiting: Sequence[Job], running: Sequence[Job], usage: Usage, most: int | None, now_s: float
-    ) -> Queue:
-        """A lane at one moment. `waiting`: in the order in which they will run; `most`: how many of one user run."""
+    def queue(self, lane: str, waiting: Sequence[Job], running: Sequence[Job], usage: Usage, now_s: float) -> Queue:
+        """A lane at one moment. `waiting`: in the order in which they will run."""
         here = self.pools.members(lane) if is_pool(lane) else (lane,)
         return Queue(
             lane,
@@ -61,7 +61,7 @@ class Lanes:
             [(job, job.lane in here) for job in running],
             self.width(lane),
             self.has_one_more(lane),
-            most,
+            self.quotas,
             {owner: usage.of(owner) for owner in {job.owner for job in (*waiting, *running)}},
             now_s,
         )
@@ -80,7 +80,10 @@ class Lanes:
         free = [
             gpu
             for gpu in self.pools.members(pool)
-            if gpu not in job.avoided and not self.is_full(gpu, running) and self.away.seconds(host_of(gpu)) is None
+            if gpu not in job.avoided
+            and self.quotas.may_use(job.owner, gpu)
+            and not self.is_full(gpu, running)
+            and self.away.seconds(host_of(gpu)) is None
         ]
         last = self.had_last.get((job.owner, pool))
         return min(free, key=lambda gpu: (len(_owners(gpu, running)), gpu != last), default=None)

@@ -41,7 +41,12 @@ class Request:
 
 def is_gpu(lane: str) -> bool:
     """Whether the jobs of a lane run on a GPU."""
-    return lane != "compile" and not lane.startswith("emulator")
+    return lane != "compile" and not is_emulator(lane)
+
+
+def is_emulator(lane: str) -> bool:
+    """Whether the jobs of a lane run on an emulator."""
+    return lane.startswith("emulator")
 
 
 def lane_in_words(lane: str) -> str:

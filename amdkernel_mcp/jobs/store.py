@@ -22,7 +22,7 @@ from amdkernel_mcp.hardware.pool import is_pool
 from amdkernel_mcp.jobs.away import AwayHosts, waiting_for
 from amdkernel_mcp.jobs.ended import DrainingError, said, where_raised
 from amdkernel_mcp.jobs.expected_wait import ExpectedWaits
-from amdkernel_mcp.jobs.fair_queue import Usage, in_order
+from amdkernel_mcp.jobs.fair_queue import EmulatedToday, Usage, in_order
 from amdkernel_mcp.jobs.futures import Queue
 from amdkernel_mcp.jobs.job import FINISHED, Job, new_id
 from amdkernel_mcp.jobs.journal import MOST_TRIES, RENEW_S, Journal, StoredJob, as_job
@@ -30,7 +30,7 @@ from amdkernel_mcp.jobs.lanes import Lanes
 from amdkernel_mcp.jobs.overview import Overview, Place
 from amdkernel_mcp.jobs.pools import Pools
 from amdkernel_mcp.jobs.quotas import Quotas
-from amdkernel_mcp.jobs.request import Answer, Perform, Progress, Request, is_gpu
+from amdkernel_mcp.jobs.request import Answer, Perform, Progress, Request, is_emulator, is_gpu
 from amdkernel_mcp.leases.gpu_health import QuarantinedError
 from amdkernel_mcp.leases.held import LeaseLostError
 from amdkernel_mcp.leases.work import on_behalf_of
@@ -79,14 +79,14 @@ class JobStore:
         self._watch = watch
         self._away = away or AwayHosts()
         self._pools = pools or Pools()
-        self._lanes = Lanes(workers, self._pools, self._away)
+        self._lanes = Lanes(workers, self._pools, self._away, self._quotas)
         self._lock = threading.Lock()
         self._jobs: dict[str, Job] = {}
         self._waiting: dict[str, list[Job]] = {}  # by lane; the jobs in the order in which they came
         self._queued: Counter[str] = Counter()  # by owner
         self._ended: dict[str, deque[Job]] = {}  # by owner; the oldest first
         self._running: list[Job] = []
-        self._usage = Usage(clock)
+        self._usage, self._emulated = Usage(clock), EmulatedToday(clock)
         self._waits = ExpectedWaits(clock)
         self._closed = threading.Event()
         self._drained_by_s: float | None = None  # until when a server that drains finishes what runs
@@ -98,10 +98,15 @@ class JobStore:
         else:
             threading.Thread(target=self._keep, args=(journal,), name="journal", daemon=True).start()
 
-    def check_gpu_quota(self, owner: str, request: Request) -> None:
-        """Raises QuotaError when the owner has used up its time on GPUs, DatabaseError when that is not known."""
-        if self._quotas.gpu_seconds_a_day and is_gpu(request.lane(self._default_target)):
-            self._quotas.check_gpu_seconds(*self._gpu_seconds(owner))
+    def check_time_quota(self, owner: str, request: Request) -> None:
+        """Raises QuotaError when the owner has used up its time on GPUs or emulators, DatabaseError."""
+        lane, mine = request.lane(self._default_target), self._quotas.of_user(owner)
+        if mine.gpu_seconds_a_day and is_gpu(lane):
+            mine.check_gpu_seconds(*self._gpu_seconds(owner))
+        if is_emulator(lane):
+            with self._lock:
+                used = self._emulated.of(owner, self._running)
+            mine.check_emulator_seconds(*used)
 
     def look_for_gpus(self, request: Request) -> None:
         """Learn which GPUs a pool has now; may take seconds. Raises UnknownTargetError where it has none."""
@@ -111,6 +116,7 @@ class JobStore:
     def submit(self, owner: str, request: Request) -> Job:
         """A new job. Raises QuotaError when too many jobs of its owner wait, DrainingError."""
         lane = request.lane(self._default_target)
+        self._quotas.check_reserved(owner, lane, self._pools.members(lane) if is_pool(lane) else [lane])
         job = Job(new_id(), owner, request, lane=lane, accepted_s=self._clock())
         job.pool = lane if is_pool(lane) else None
         with self._lock:
@@ -127,11 +133,11 @@ class JobStore:
 
     def _check_queued(self, owner: str) -> None:
         """Raises QuotaError. Called under the lock."""
-        if self._queued[owner] < self._quotas.queued:
+        if self._queued[owner] < self._quotas.of_user(owner).queued:
             return
         mine = next(job for lane in self._waiting.values() for job in lane if job.owner == owner)
         first = self._waits.of(self._queue(mine.lane)).get(mine.id)
-        self._quotas.check_queued(self._queued[owner], None if first is None else first.expected_s)
+        self._quotas.of_user(owner).check_queued(self._queued[owner], None if first is None else first.expected_s)
 
     def _enqueue(self, job: Job, *, first: bool = False) -> None:
         lane = self._waiting.setdefault(job.lane, [])
@@ -211,8 +217,10 @@ class JobStore:
 
     def _queue(self, lane: str) -> Queue:
         """A lane now. Called under the lock."""
-        waiting = in_order(self._waiting.get(lane, ()), self._running, self._usage)
-        return self._lanes.queue(lane, waiting, self._running, self._usage, self._quotas.running, self._clock())
+        return self._lanes.queue(lane, self._in_order(lane), self._running, self._usage, self._clock())
+
+    def _in_order(self, lane: str) -> Sequence[Job]:
+        return in_order(self._waiting.get(lane, ()), self._running, self._usage, self._quotas.priority_of)
 
     def _places(self, queue: Queue) -> dict[Job, Place]:
         """Its waiting jobs. Takes milliseconds: not under the lock."""
@@ -266,29 +274,21 @@ class JobStore:
         call()
 
     def _start_waiting(self, *lanes: str) -> None:
-        """Start what may start in these lanes, or in all. Called under the lock.
-
-        Each job has a daemon thread of its own: work that hangs cannot keep the process alive after `close`.
-        """
+        """Start what may start in these lanes, or in all. Called under the lock. Each job has a daemon thread of its
+        own: work that hangs cannot keep the process alive after `close`."""
         if self._drained_by_s is not None:
             return
         for lane in lanes or [*self._waiting]:
-            waiting = self._waiting.get(lane)
-            for job in (
-                in_order(waiting, self._running, self._usage)
-                if waiting and not self._lanes.is_full(lane, self._running)
-                else ()
-            ):
-                if not self._may_start(job.owner):
+            if not self._waiting.get(lane) or self._lanes.is_full(lane, self._running):
+                continue
+            for job in self._in_order(lane):
+                if not self._quotas.may_run_one_more(job.owner, self._running):
                     continue
                 if job.pool is not None:
                     if (gpu := self._lanes.gpu_for(job, self._running)) is not None:
                         self._start(job, on=gpu)
                 elif self._lanes.has_room(job, self._running) and not self._away.holds(job, self._clock()):
                     self._start(job)
-
-    def _may_start(self, owner: str) -> bool:
-        return self._quotas.running is None or sum(job.owner == owner for job in self._running) < self._quotas.running
 
     def _start(self, job: Job, *, on: str | None = None) -> None:
         """`on`: the GPU of its pool."""
@@ -351,7 +351,8 @@ class JobStore:
         while True:
             try:
                 asked = job.request if job.pool is None else job.request.on(job.lane)
-                return self._perform(asked, job.owner, report)
+                with self._quotas.of_user(job.owner).time_limit(job.cancellation):
+                    return self._perform(asked, job.owner, report)
             except (LeaseLostError, DatabaseError):
                 until_s = until_s or time.monotonic() + AWAY_S
                 if job.fence is None or time.monotonic() > until_s or self._closed.wait(AGAIN_S):
@@ -422,6 +423,7 @@ class JobStore:
             seconds = job.finished_s - job.begun_s
             self._usage.add(job.owner, job.work.gpu_s if is_gpu(job.lane) else seconds)
             self._waits.ended(job, seconds)
+            self._emulated.add(job, seconds)
         self._watch(job)
         self._announce(job)
 

@@ -150,7 +150,7 @@ class Session:
     async def long(self, ctx: Context, asked: Verb[_J], *, wait_s: float) -> _J:
         """The answer of a verb, or the id of its job for get_job when it takes longer than `wait_s`."""
         request = Request(asked.name, asked.arguments())
-        await asyncio.to_thread(self._jobs.check_gpu_quota, owner(), request)
+        await asyncio.to_thread(self._jobs.check_time_quota, owner(), request)
         await asyncio.to_thread(self._jobs.look_for_gpus, request)
         job = self._jobs.submit(owner(), request)
         try:

@@ -109,7 +109,7 @@ class World:
                         self.told += [(wait, self.now_s - when_s)] if wait else []
             if any(job.id not in looked for job in self.waiting):
                 order = in_order(self.waiting, self.running, self.usage)
-                queue = self.lanes.queue("emulator", order, self.running, self.usage, None, self.now_s)
+                queue = self.lanes.queue("emulator", order, self.running, self.usage, self.now_s)
                 waits = self.waits.of(queue)
                 for job in order:
                     looked.setdefault(job.id, (self.now_s, waits.get(job.id)))
