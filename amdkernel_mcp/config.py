@@ -72,6 +72,7 @@ class UserClass(BaseModel):
     gpu_seconds: int | None = Field(default=None, ge=1, description="In place of user_gpu_seconds")
     emulator_seconds: int | None = Field(default=None, ge=1, description="In place of user_emulator_seconds")
     job_minutes: float | None = Field(default=None, gt=0, description="In place of user_job_minutes")
+    disk_mib: int | None = Field(default=None, ge=1, description="In place of user_disk_mib")
     gpus: list[str] = Field(default=[], description="Targets or hosts that no user of another class may use")
 
 
@@ -184,6 +185,11 @@ class Settings(BaseModel):
     user_job_minutes: float | None = Field(
         default=None, gt=0, description="Minutes after which a job is ended, from when it begins; without it, never"
     )
+    user_disk_mib: int = Field(
+        default=1024,
+        ge=1,
+        description="MiB that calls of one user of a server may add to the history in 24 hours",
+    )
     classes: dict[str, UserClass] = Field(
         default={}, description="Users who may have more or less than others: docs/serve.md"
     )
@@ -206,6 +212,13 @@ class Settings(BaseModel):
             if not re.fullmatch(r"[A-Za-z][\w-]{0,60}", name):
                 raise ValueError(f"{name!r} cannot be the name of a header library")
         return {name: folder.expanduser().absolute() for name, folder in headers.items()}
+
+    def disk_mib_of(self, owner: str) -> int | None:
+        """What calls of a user may add in 24 hours; None, no limit, for the user of this machine."""
+        if not owner.startswith("user:"):
+            return None
+        mine = [each.disk_mib for each in self.classes.values() if owner.removeprefix("user:") in each.users]
+        return next(filter(None, mine), self.user_disk_mib)
 
     @field_validator("classes")
     @classmethod

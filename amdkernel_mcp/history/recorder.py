@@ -97,6 +97,7 @@ class Recorder:
         whole, answer = answer, _without_samples(answer)
         try:
             history = self.history()
+            history.written.check(tried.by)
             named = tried.parent or NAMED_PARENT.get()
             parent = history.parent(tried.by, tried.problem.name if tried.problem else None, named)
             attempt = _attempt(history, tried, whole, parent.id if parent else named)
