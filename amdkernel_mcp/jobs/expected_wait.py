@@ -52,7 +52,7 @@ class Wait:
 
 @dataclass(frozen=True)
 class _Said:
-    """What a job was told first, and the range before it was widened, one second added: 0 has no logarithm."""
+    """What was said of a job first, and the range before it was widened, one second added: 0 has no logarithm."""
 
     when_s: float
     drawn: tuple[float, float]
@@ -82,7 +82,7 @@ class ExpectedWaits:
         _put(self._came, job.lane, (*self._came.get(job.lane, ())[1 - MOST_ARRIVALS :], arrival))
 
     def started(self, job: Job) -> None:
-        """Compare its wait with what it was told first."""
+        """Compare its wait with what was said of it first."""
         self._changes += 1
         if (said := self._said.pop(job.id, None)) is None:
             return
@@ -140,7 +140,7 @@ class ExpectedWaits:
         for job in queue.waiting:
             starts = sorted(each.get(job.id, math.inf) for each in futures)
             low, middle, high = (starts[round(part * (number - 1))] for part in ((1 - HOLDS) / 2, 0.5, (1 + HOLDS) / 2))
-            if math.isinf(high):  # for as far as one can see, others that come later are before it
+            if math.isinf(high):  # others that come later are before it
                 continue
             told = self._widened(low, middle, high, evidence)
             if job.id not in self._said:

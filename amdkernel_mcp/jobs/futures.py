@@ -1,4 +1,4 @@
-"""How a queue may go on: by its own rules, with the times that jobs took here and jobs that come as before."""
+"""How a queue may continue: by its own rules, with the times that jobs took here and jobs that come as before."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 Kind = tuple[str, ...]
 """What jobs have in common that take about as long: lane, verb and problem, or less than that."""
 MOST_EVENTS = 20
-"""For each waiting job: then a future ends, and who still waits is put off for as far as one can see."""
+"""For each waiting job: then a future ends, and nothing is said of who still waits."""
 
 KEPT = 32  # durations of a kind
 _NOISE = [1 / math.sqrt(number + 1) for number in range(KEPT + 1)]

@@ -172,7 +172,7 @@ class OwnProblems:
             raise InputError(f"there are {MOST_PROBLEMS} problems already", hint="create one under a name that exists")
 
     def _sharing(self, name: str, by: str) -> Path:
-        """The folder for what a user shares: the old one for what is there already."""
+        """The folder for what a user shares: the old one for what was shared there."""
         old = self._folder / _SHARED
         return old if _owner(old / name) == by else self._folder / f"{_SHARED}-{self._of(by).name}"
 

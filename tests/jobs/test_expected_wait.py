@@ -1,4 +1,4 @@
-"""What a queued job is told of its wait, compared with what happens, on queues that are played in no time."""
+"""What is said of the wait of a queued job, compared with what happens, on queues that are played in no time."""
 
 from __future__ import annotations
 
