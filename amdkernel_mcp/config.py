@@ -60,6 +60,22 @@ class SlurmSettings(BaseModel):
         return text
 
 
+class UserClass(BaseModel):
+    """A table `[classes.NAME]`: users who may have more or less than others. What is not given is as for others."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    users: list[str] = Field(description="Names, as tokens have them")
+    priority: int = Field(default=0, ge=-100, le=100, description="Jobs of users with a higher one start before all")
+    queued_jobs: int | None = Field(default=None, ge=1, le=10000, description="In place of user_queued_jobs")
+    running_jobs: int | None = Field(default=None, ge=1, le=256, description="In place of user_running_jobs")
+    gpu_seconds: int | None = Field(default=None, ge=1, description="In place of user_gpu_seconds")
+    emulator_seconds: int | None = Field(default=None, ge=1, description="In place of user_emulator_seconds")
+    job_minutes: float | None = Field(default=None, gt=0, description="In place of user_job_minutes")
+    disk_mib: int | None = Field(default=None, ge=1, description="In place of user_disk_mib")
+    gpus: list[str] = Field(default=[], description="Targets or hosts that no user of another class may use")
+
+
 class Settings(BaseModel):
     """All settings; built once in `main` and passed down."""
 
@@ -168,6 +184,20 @@ class Settings(BaseModel):
     user_gpu_seconds: int | None = Field(
         default=None, ge=1, description="Seconds for which one user may time on GPUs in 24 hours; without it, any"
     )
+    user_emulator_seconds: int | None = Field(
+        default=None, ge=1, description="Seconds for which jobs of one user may run on emulators in 24 hours"
+    )
+    user_job_minutes: float | None = Field(
+        default=None, gt=0, description="Minutes after which a job is ended, from when it begins; without it, never"
+    )
+    user_disk_mib: int = Field(
+        default=1024,
+        ge=1,
+        description="MiB that calls of one user of a server may add to the history in 24 hours",
+    )
+    classes: dict[str, UserClass] = Field(
+        default={}, description="Users who may have more or less than others: docs/serve.md"
+    )
     max_case_mib: int = Field(
         default=512, ge=1, le=1 << 20, description="MiB that the arrays of one case of a problem may take"
     )
@@ -187,6 +217,25 @@ class Settings(BaseModel):
             if not re.fullmatch(r"[A-Za-z][\w-]{0,60}", name):
                 raise ValueError(f"{name!r} cannot be the name of a header library")
         return {name: folder.expanduser().absolute() for name, folder in headers.items()}
+
+    def disk_mib_of(self, owner: str) -> int | None:
+        """What calls of a user may add in 24 hours; None, no limit, for the user of this machine."""
+        if not owner.startswith("user:"):
+            return None
+        mine = [each.disk_mib for each in self.classes.values() if owner.removeprefix("user:") in each.users]
+        return next(filter(None, mine), self.user_disk_mib)
+
+    @field_validator("classes")
+    @classmethod
+    def _one_class_each(cls, classes: dict[str, UserClass]) -> dict[str, UserClass]:
+        known: dict[str, str] = {}
+        reserved: dict[str, str] = {}
+        for name, each in classes.items():
+            for what, values in ((known, each.users), (reserved, each.gpus)):
+                for value in values:
+                    if what.setdefault(value, name) != name:
+                        raise ValueError(f"{name}: {value!r} is in the class {what[value]} as well")
+        return classes
 
     @field_validator("hosts")
     @classmethod
@@ -266,7 +315,7 @@ def _read_environment(environ: Mapping[str, str]) -> dict[str, object]:
         name = variable.removeprefix(PREFIX).lower()
         if name not in Settings.model_fields:
             raise SettingsError(f"unknown setting {variable} in the environment{_nearest(name)}")
-        if name in ("headers", "hosts", "slurm", "tokens"):
+        if name in ("classes", "headers", "hosts", "slurm", "tokens"):
             try:
                 values[name] = json.loads(text)
             except ValueError:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Protocol, TypeVar
 
 from amdkernel_mcp.cache_folder import answers_folder
 from amdkernel_mcp.engine.kernel_steps import KernelSteps
-from amdkernel_mcp.errors import ProblemFileError
+from amdkernel_mcp.errors import InputError
 from amdkernel_mcp.history.judged import JudgedProblems
 from amdkernel_mcp.history.recorder import LOCAL, Recorder
 from amdkernel_mcp.progress import Progress, silent
@@ -211,10 +211,10 @@ class Engine:
         return self._steps.list_problems(by)
 
     def problem_hash(self, name: str, by: str) -> str | None:
-        """The hash of the problem of this name as it is now; None where there is none."""
+        """The hash of the problem of this name as it is now; None where there is none, or several are shared."""
         try:
             return self._steps.problem(name, by).hash
-        except ProblemFileError:
+        except InputError:
             return None
 
     def repeat(

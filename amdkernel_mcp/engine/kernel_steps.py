@@ -148,7 +148,7 @@ class KernelSteps:
 
         bundled, own = bundled_problems(), self.own_problems
         found = {name: self.problem(name, by) for name in (*own.names(by), *bundled)}
-        lines = [listed(each, name in bundled, own.sharer(name, by)) for name, each in found.items()]
+        lines = [listed(name, each, name in bundled, own.sharer(name, by)) for name, each in found.items()]
         return ProblemList(problems=lines)
 
     def create_problem(

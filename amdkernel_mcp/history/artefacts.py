@@ -61,6 +61,12 @@ class Artefacts:
             raise HistoryError(f"the artefact {name[:12]} was changed after it was stored")
         return content
 
+    def size(self, name: str) -> int:
+        """Bytes of a file; 0 where there is none."""
+        with contextlib.suppress(OSError):
+            return self._path(name).stat().st_size
+        return 0
+
     def entries(self) -> Iterator[tuple[Path, int]]:
         """Every file with its size, also what a killed process left half written."""
         for path in self._folder.glob("*/*"):

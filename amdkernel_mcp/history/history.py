@@ -30,6 +30,7 @@ from amdkernel_mcp.history.best import best_rows, best_time
 from amdkernel_mcp.history.lessons import Lesson
 from amdkernel_mcp.history.lines import COMPARED_BYTES, ListedAttempt, changed_lines, columns_of, speedup_ends
 from amdkernel_mcp.history.signing import SigningKey
+from amdkernel_mcp.history.written_today import WrittenToday
 
 if TYPE_CHECKING:
     from amdkernel_mcp.config import Settings
@@ -72,6 +73,7 @@ class History:
             raise DatabaseError(f"the history in {settings.data_dir} cannot be used: {error.strerror}") from None
         with reported():
             bring_up_to_date(self._engine)
+        self.written = WrittenToday(settings, self._engine, self.artefacts.size)
 
     def close(self) -> None:
         """Close the connections."""
@@ -94,6 +96,8 @@ class History:
         files = [{"sha256": name, "last_named": attempt.created} for name in files_of(attempt)]
         lessons = lesson_rows.rows_of(lesson_rows.lessons_of(attempt))
         store_attempt(self._engine, row, files=files, new_lessons=lessons)
+        sizes = {name: self.artefacts.size(name) for name in files_of(attempt)}
+        self.written.add(attempt.by, len(record), sizes)
 
     def parent(self, by: str, problem: str | None, named: str | None = None) -> Parent | None:
         """The attempt `named`, else a user's last one on a problem, never the row of a sweep."""

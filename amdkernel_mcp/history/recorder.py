@@ -95,8 +95,11 @@ class Recorder:
         whole, answer = answer, _without_samples(answer)
         try:
             history = self.history()
+            history.written.check(tried.by)
             named = tried.parent or self.parent
             parent = history.parent(tried.by, tried.problem.name if tried.problem else None, named)
+            if parent is not None and (note := _changed_problem(history, tried, parent.id)) is not None:
+                whole, answer = _noted(whole, note), _noted(answer, note)
             attempt = _attempt(history, tried, whole, parent.id if parent else named)
             history.add(attempt, parent_source=parent.source if parent else None)
         except AmdkernelError as error:
@@ -142,6 +145,24 @@ def _without_samples(answer: _A) -> _A:
     if not isinstance(answer, BenchmarkResult) or answer.timing is None:
         return answer
     return answer.model_copy(update={"timing": answer.timing.model_copy(update={"samples_us": []})})
+
+
+def _changed_problem(history: History, tried: Tried, parent: str) -> str | None:
+    """What to say where another user has changed the problem since the attempt before; None where it is the same."""
+    if tried.problem is None or tried.problem.author is None:
+        return None
+    before = history.find(parent).attempt.problem
+    if before is None or before.name != tried.problem.name or before.hash == tried.problem.hash:
+        return None
+    return (
+        f"{tried.problem.author} has changed {tried.problem.name} since your attempt {parent}: "
+        "what was judged before is about another problem"
+    )
+
+
+def _noted(answer: _A, note: str) -> _A:
+    notes = getattr(answer, "notes", None)
+    return answer if notes is None else answer.model_copy(update={"notes": [*notes, note]})
 
 
 def _attempt(history: History, tried: Tried, answer: _A, parent: str | None) -> Attempt:

@@ -1,21 +1,26 @@
 """Which waiting job is next.
 
-Among the users with waiting jobs, the one with the fewest running jobs; among these, the one that used the least time
-lately (seconds that a GPU was held, and of other work its duration; halved every hour); then the job that was accepted
-first. A sweep counts as accepted later, so that it never holds up its user's single calls for long and is never
-starved by them. Not thread-safe: the store has a lock.
+Among the users with waiting jobs, those with the highest priority; among these, the one with the fewest running jobs;
+among these, the one that used the least time lately (seconds that a GPU was held, and of other work its duration;
+halved every hour); then the job that was accepted first. A sweep counts as accepted later, so that it never holds up
+its user's single calls for long and is never starved by them. Not thread-safe: the store has a lock.
 """
 
 from __future__ import annotations
 
 from collections import Counter, deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 
 from amdkernel_mcp.engine.verbs.table import VERB_NAMED
 from amdkernel_mcp.jobs.job import Job
+from amdkernel_mcp.jobs.request import is_emulator
 
 HALF_LIFE_S = 3600.0
+DAY_S = 86400.0
 SWEEP_LATER_S = 600.0
+
+Priority = Callable[[str], int]
+"""Of a user."""
 
 
 class Usage:
@@ -36,16 +41,38 @@ class Usage:
         return seconds * halves
 
 
-def in_order(waiting: Iterable[Job], running: Iterable[Job], usage: Usage) -> list[Job]:
+class EmulatedToday:
+    """Seconds for which jobs of each user ran on emulators in the last 24 hours, as this process has seen them."""
+
+    def __init__(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._used: dict[str, deque[tuple[float, float]]] = {}  # by user: when it ended, and its seconds
+
+    def add(self, job: Job, seconds: float) -> None:
+        """Count a job that has ended."""
+        if is_emulator(job.lane):
+            self._used.setdefault(job.owner, deque()).append((self._clock(), seconds))
+
+    def of(self, owner: str, running: Iterable[Job]) -> tuple[float, float]:
+        """The seconds, those of what runs included, and in how many seconds the first of them are a day old."""
+        now_s, mine = self._clock(), self._used.get(owner, deque())
+        while mine and now_s - mine[0][0] >= DAY_S:
+            mine.popleft()
+        ages_s = [now_s - (job.begun_s or now_s) for job in running if job.owner == owner and is_emulator(job.lane)]
+        return sum(seconds for _, seconds in mine) + sum(ages_s), mine[0][0] + DAY_S - now_s if mine else DAY_S
+
+
+def in_order(
+    waiting: Iterable[Job], running: Iterable[Job], usage: Usage, priority: Priority = lambda _: 0
+) -> list[Job]:
     """The waiting jobs in the order in which they will run if nothing new comes."""
     queues: dict[str, deque[Job]] = {}
-    for job in sorted(waiting, key=_rank):
+    for job in sorted(waiting, key=rank):
         queues.setdefault(job.owner, deque()).append(job)
     used = {owner: usage.of(owner) for owner in queues}
     busy = Counter(job.owner for job in running)
     order = []
-    while queues:
-        owner = min(queues, key=lambda name: (busy[name], used[name]))  # the first of equals
+    while (owner := next_owner(queues, busy, used, priority)) is not None:
         order.append(queues[owner].popleft())
         busy[owner] += 1
         if not queues[owner]:
@@ -53,6 +80,18 @@ def in_order(waiting: Iterable[Job], running: Iterable[Job], usage: Usage) -> li
     return order
 
 
-def _rank(job: Job) -> float:
-    """Equal ones stay in their order."""
-    return job.accepted_s + (SWEEP_LATER_S if VERB_NAMED[job.request.verb].sweeps else 0.0)
+def next_owner(
+    owners: Iterable[str], busy: Mapping[str, int], used: Mapping[str, float], priority: Priority
+) -> str | None:
+    """Whose job is next, of these in the order in which their first jobs came; None of no one."""
+    return min(owners, key=lambda name: (-priority(name), busy[name], used[name]), default=None)  # the first of equals
+
+
+def rank(job: Job) -> float:
+    """The smallest of a user is its next. Equal ones stay in their order."""
+    return job.accepted_s + later_s(job)
+
+
+def later_s(job: Job) -> float:
+    """For how many seconds later than it was a job counts as accepted."""
+    return SWEEP_LATER_S if VERB_NAMED[job.request.verb].sweeps else 0.0

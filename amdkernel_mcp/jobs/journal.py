@@ -30,7 +30,7 @@ from amdkernel_mcp.database.open_database import (
 from amdkernel_mcp.database.schema import bring_up_to_date
 from amdkernel_mcp.database.tables import jobs
 from amdkernel_mcp.engine.verbs.table import VERB_NAMED
-from amdkernel_mcp.errors import DatabaseError
+from amdkernel_mcp.errors import DatabaseError, JobError
 from amdkernel_mcp.jobs.job import FINISHED, Job
 from amdkernel_mcp.jobs.request import Answer, Request
 
@@ -200,6 +200,17 @@ class Journal:
 
     def _mine(self) -> Any:
         return jobs.c.holder == self._holder
+
+
+def as_job(stored: StoredJob) -> Job:
+    """The same for this process, which does not have it yet."""
+    job = Job(stored.id, stored.owner, stored.request, stored.status, answer=stored.answer, fence=stored.fence)
+    job.tries = stored.tries
+    if stored.error is not None:
+        job.error = JobError(stored.error)
+    if job.status in FINISHED:
+        job.ended.set()
+    return job
 
 
 def _unfinished() -> Sequence[Any]:

@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING
 
 from amdkernel_mcp.hardware.pool import is_pool
 from amdkernel_mcp.jobs.away import host_of
+from amdkernel_mcp.jobs.futures import Queue
+from amdkernel_mcp.jobs.quotas import Quotas
 from amdkernel_mcp.jobs.request import is_gpu
 
 if TYPE_CHECKING:
     from amdkernel_mcp.jobs.away import AwayHosts
+    from amdkernel_mcp.jobs.fair_queue import Usage
     from amdkernel_mcp.jobs.job import Job
     from amdkernel_mcp.jobs.pools import Pools
 
@@ -26,6 +29,7 @@ class Lanes:
     workers: int
     pools: Pools
     away: AwayHosts
+    quotas: Quotas = field(default_factory=Quotas)
     had_last: dict[tuple[str, str], str] = field(default_factory=dict)
     """By owner and pool: the GPU of the newest job."""
 
@@ -41,9 +45,26 @@ class Lanes:
         """For everyone. A GPU has leases for what `has_room` says, and a single worker was wished for."""
         if is_pool(lane):
             return all(self.is_full(gpu, running) for gpu in self.pools.members(lane))
-        owners, width = _owners(lane, running), self.width(lane)
-        has_one_more = not is_gpu(lane) and width > 1 and len({*owners}) == 1
-        return len(owners) >= width + has_one_more
+        owners = _owners(lane, running)
+        return len(owners) >= self.width(lane) + (self.has_one_more(lane) and len({*owners}) == 1)
+
+    def has_one_more(self, lane: str) -> bool:
+        """Whether a job of another user starts where all workers run jobs of one."""
+        return not is_gpu(lane) and self.width(lane) > 1
+
+    def queue(self, lane: str, waiting: Sequence[Job], running: Sequence[Job], usage: Usage, now_s: float) -> Queue:
+        """A lane at one moment. `waiting`: in the order in which they will run."""
+        here = self.pools.members(lane) if is_pool(lane) else (lane,)
+        return Queue(
+            lane,
+            waiting,
+            [(job, job.lane in here) for job in running],
+            self.width(lane),
+            self.has_one_more(lane),
+            self.quotas,
+            {owner: usage.of(owner) for owner in {job.owner for job in (*waiting, *running)}},
+            now_s,
+        )
 
     def has_room(self, job: Job, running: Sequence[Job]) -> bool:
         """Where all workers of a lane run jobs of one user, a job of another still starts: long jobs of one user
@@ -59,7 +80,10 @@ class Lanes:
         free = [
             gpu
             for gpu in self.pools.members(pool)
-            if gpu not in job.avoided and not self.is_full(gpu, running) and self.away.seconds(host_of(gpu)) is None
+            if gpu not in job.avoided
+            and self.quotas.may_use(job.owner, gpu)
+            and not self.is_full(gpu, running)
+            and self.away.seconds(host_of(gpu)) is None
         ]
         last = self.had_last.get((job.owner, pool))
         return min(free, key=lambda gpu: (len(_owners(gpu, running)), gpu != last), default=None)

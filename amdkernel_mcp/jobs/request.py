@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from amdkernel_mcp.engine.verbs.table import VERB_NAMED
+from amdkernel_mcp.hardware.pool import is_pool
 from amdkernel_mcp.hardware.target import is_emulated
 from amdkernel_mcp.progress import Progress
 from amdkernel_mcp.results.job_answer import JobAnswer
@@ -40,7 +41,19 @@ class Request:
 
 def is_gpu(lane: str) -> bool:
     """Whether the jobs of a lane run on a GPU."""
-    return lane != "compile" and not lane.startswith("emulator")
+    return lane != "compile" and not is_emulator(lane)
+
+
+def is_emulator(lane: str) -> bool:
+    """Whether the jobs of a lane run on an emulator."""
+    return lane.startswith("emulator")
+
+
+def lane_in_words(lane: str) -> str:
+    """What its jobs wait for."""
+    if is_pool(lane):
+        return f"a GPU of {lane}"
+    return lane if is_gpu(lane) else f"the {'compiler' if lane == 'compile' else lane}"
 
 
 Perform = Callable[[Request, str, Progress], Answer]

@@ -22,14 +22,16 @@ from amdkernel_mcp.execution.workers.connection import LostWorkerError
 from amdkernel_mcp.hardware.pool import is_pool
 from amdkernel_mcp.jobs.away import AwayHosts, waiting_for
 from amdkernel_mcp.jobs.ended import DrainingError, said, where_raised
-from amdkernel_mcp.jobs.fair_queue import Usage, in_order
+from amdkernel_mcp.jobs.expected_wait import ExpectedWaits
+from amdkernel_mcp.jobs.fair_queue import EmulatedToday, Usage, in_order
+from amdkernel_mcp.jobs.futures import Queue
 from amdkernel_mcp.jobs.job import FINISHED, Job, new_id
-from amdkernel_mcp.jobs.journal import MOST_TRIES, RENEW_S, Journal, StoredJob
+from amdkernel_mcp.jobs.journal import MOST_TRIES, RENEW_S, Journal, StoredJob, as_job
 from amdkernel_mcp.jobs.lanes import Lanes
 from amdkernel_mcp.jobs.overview import Overview, Place
 from amdkernel_mcp.jobs.pools import Pools
 from amdkernel_mcp.jobs.quotas import Quotas
-from amdkernel_mcp.jobs.request import Answer, Perform, Request, is_gpu
+from amdkernel_mcp.jobs.request import Answer, Perform, Request, is_emulator, is_gpu
 from amdkernel_mcp.leases.gpu_health import QuarantinedError
 from amdkernel_mcp.leases.held import LeaseLostError
 from amdkernel_mcp.progress import Progress
@@ -78,15 +80,15 @@ class JobStore:
         self._watch = watch
         self._away = away or AwayHosts()
         self._pools = pools or Pools()
-        self._lanes = Lanes(workers, self._pools, self._away)
+        self._lanes = Lanes(workers, self._pools, self._away, self._quotas)
         self._lock = threading.Lock()
         self._jobs: dict[str, Job] = {}
         self._waiting: dict[str, list[Job]] = {}  # by lane; the jobs in the order in which they came
         self._queued: Counter[str] = Counter()  # by owner
         self._ended: dict[str, deque[Job]] = {}  # by owner; the oldest first
         self._running: list[Job] = []
-        self._usage = Usage(clock)
-        self._mean_s: dict[str, float] = {}  # of the jobs of a lane
+        self._usage, self._emulated = Usage(clock), EmulatedToday(clock)
+        self._waits = ExpectedWaits(clock)
         self._closed = threading.Event()
         self._drained_by_s: float | None = None  # until when a server that drains finishes what runs
         self._idle = threading.Condition(self._lock)
@@ -97,10 +99,15 @@ class JobStore:
         else:
             threading.Thread(target=self._keep, args=(journal,), name="journal", daemon=True).start()
 
-    def check_gpu_quota(self, owner: str, request: Request) -> None:
-        """Raises QuotaError when the owner has used up its time on GPUs, DatabaseError when that is not known."""
-        if self._quotas.gpu_seconds_a_day and is_gpu(request.lane(self._default_target)):
-            self._quotas.check_gpu_seconds(*self._gpu_seconds(owner))
+    def check_time_quota(self, owner: str, request: Request) -> None:
+        """Raises QuotaError when the owner has used up its time on GPUs or emulators, DatabaseError."""
+        lane, mine = request.lane(self._default_target), self._quotas.of_user(owner)
+        if mine.gpu_seconds_a_day and is_gpu(lane):
+            mine.check_gpu_seconds(*self._gpu_seconds(owner))
+        if is_emulator(lane):
+            with self._lock:
+                used = self._emulated.of(owner, self._running)
+            mine.check_emulator_seconds(*used)
 
     def look_for_gpus(self, request: Request) -> None:
         """Learn which GPUs a pool has now; may take seconds. Raises UnknownTargetError where it has none."""
@@ -110,6 +117,7 @@ class JobStore:
     def submit(self, owner: str, request: Request) -> Job:
         """A new job. Raises QuotaError when too many jobs of its owner wait, DrainingError."""
         lane = request.lane(self._default_target)
+        self._quotas.check_reserved(owner, lane, self._pools.members(lane) if is_pool(lane) else [lane])
         job = Job(new_id(), owner, request, lane=lane, accepted_s=self._clock())
         job.pool = lane if is_pool(lane) else None
         with self._lock:
@@ -126,16 +134,17 @@ class JobStore:
 
     def _check_queued(self, owner: str) -> None:
         """Raises QuotaError. Called under the lock."""
-        if self._queued[owner] < self._quotas.queued:
+        if self._queued[owner] < self._quotas.of_user(owner).queued:
             return
         mine = next(job for lane in self._waiting.values() for job in lane if job.owner == owner)
-        first = self._places(mine.lane).get(mine)
-        self._quotas.check_queued(self._queued[owner], first.expected_wait_s if first else None)
+        first = self._waits.of(self._queue(mine.lane)).get(mine.id)
+        self._quotas.of_user(owner).check_queued(self._queued[owner], None if first is None else first.expected_s)
 
     def _enqueue(self, job: Job, *, first: bool = False) -> None:
         lane = self._waiting.setdefault(job.lane, [])
         lane.insert(0 if first else len(lane), job)
         self._queued[job.owner] += 1
+        self._waits.came(job)
 
     def _dequeue(self, job: Job) -> None:
         self._waiting[job.lane].remove(job)
@@ -177,7 +186,7 @@ class JobStore:
             self._forget_old_jobs()
             job = self._jobs.get(job_id)
         if job is None and (journal := self._open_journal()) and (stored := journal.find(job_id, owner)):
-            job = _as_job(stored)
+            job = as_job(stored)
             job.elsewhere = True
         if job is None or owner not in (None, job.owner):
             raise JobError(f"there is no job {job_id!r}", hint="list_jobs lists yours; or call its tool again")
@@ -189,35 +198,42 @@ class JobStore:
             here = {job.id: job for job in reversed(self._jobs.values()) if job.owner == owner}
         journal = self._open_journal()
         stored = journal.list(owner, limit) if journal else []
-        others = [_as_job(each) for each in stored if each.id not in here]
+        others = [as_job(each) for each in stored if each.id not in here]
         return [*here.values(), *others][:limit]
 
     def place(self, job: Job) -> Place | None:
         """Where a waiting job stands; None once it runs."""
         with self._lock:
-            return self._places(job.lane).get(job)
+            queue = self._queue(job.lane)
+        return self._places(queue).get(job)
 
     def overview(self) -> Overview:
         """What runs and what waits, of all owners."""
         with self._lock:
-            waiting = tuple(each for lane in self._waiting for each in self._places(lane).items())
+            queues = [self._queue(lane) for lane, jobs in self._waiting.items() if jobs]
+            running, now_s = tuple(self._running), self._clock()
             draining = self._closed.is_set() or self._drained_by_s is not None
-            return Overview(tuple(self._running), waiting, self._clock(), self._workers, draining)
+        waiting = tuple(each for queue in queues for each in self._places(queue).items())
+        return Overview(running, waiting, now_s, self._workers, draining)
 
-    def _places(self, lane: str) -> dict[Job, Place]:
-        """The waiting jobs of a lane in the order in which they will run. Called under the lock."""
-        order = in_order(self._waiting.get(lane, ()), self._running, self._usage)
-        mean_s, width = self._mean_s.get(lane), self._lanes.width(lane)
-        return {
-            job: Place(number, None if mean_s is None else round(mean_s * -(-number // width), 1))
-            for number, job in enumerate(order, 1)
-        }
+    def _queue(self, lane: str) -> Queue:
+        """A lane now. Called under the lock."""
+        return self._lanes.queue(lane, self._in_order(lane), self._running, self._usage, self._clock())
+
+    def _in_order(self, lane: str) -> Sequence[Job]:
+        return in_order(self._waiting.get(lane, ()), self._running, self._usage, self._quotas.priority_of)
+
+    def _places(self, queue: Queue) -> dict[Job, Place]:
+        """Its waiting jobs. Takes milliseconds: not under the lock."""
+        waits = self._waits.of(queue)
+        return {job: Place(number, waits.get(job.id)) for number, job in enumerate(queue.waiting, 1)}
 
     def cancel(self, job: Job) -> None:
         """End a queued job at once and a running one within a second; a finished job stays as it is."""
         with self._lock:
             if job.status == "queued" and job in self._waiting.get(job.lane, ()):
                 self._dequeue(job)
+                self._waits.left(job)
                 self._end(job, "cancelled")
         job.cancellation.cancel()
         with contextlib.suppress(DatabaseError):
@@ -259,29 +275,21 @@ class JobStore:
         call()
 
     def _start_waiting(self, *lanes: str) -> None:
-        """Start what may start in these lanes, or in all. Called under the lock.
-
-        Each job has a daemon thread of its own: work that hangs cannot keep the process alive after `close`.
-        """
+        """Start what may start in these lanes, or in all. Called under the lock. Each job has a daemon thread of its
+        own: work that hangs cannot keep the process alive after `close`."""
         if self._drained_by_s is not None:
             return
         for lane in lanes or [*self._waiting]:
-            waiting = self._waiting.get(lane)
-            for job in (
-                in_order(waiting, self._running, self._usage)
-                if waiting and not self._lanes.is_full(lane, self._running)
-                else ()
-            ):
-                if not self._may_start(job.owner):
+            if not self._waiting.get(lane) or self._lanes.is_full(lane, self._running):
+                continue
+            for job in self._in_order(lane):
+                if not self._quotas.may_run_one_more(job.owner, self._running):
                     continue
                 if job.pool is not None:
                     if (gpu := self._lanes.gpu_for(job, self._running)) is not None:
                         self._start(job, on=gpu)
                 elif self._lanes.has_room(job, self._running) and not self._away.holds(job, self._clock()):
                     self._start(job)
-
-    def _may_start(self, owner: str) -> bool:
-        return self._quotas.running is None or sum(job.owner == owner for job in self._running) < self._quotas.running
 
     def _start(self, job: Job, *, on: str | None = None) -> None:
         """`on`: the GPU of its pool."""
@@ -290,6 +298,7 @@ class JobStore:
             assert job.pool is not None
             job.lane = self._lanes.had_last[job.owner, job.pool] = on
         self._running.append(job)
+        self._waits.started(job)
         job.status, job.begun_s = "running", self._clock()
         job.tries += 1
         threading.Thread(target=self._work, args=(job,), name=job.id, daemon=True).start()
@@ -342,7 +351,8 @@ class JobStore:
         while True:
             try:
                 asked = job.request if job.pool is None else job.request.on(job.lane)
-                return self._perform(asked, job.owner, report)
+                with self._quotas.of_user(job.owner).time_limit(job.cancellation):
+                    return self._perform(asked, job.owner, report)
             except (LeaseLostError, DatabaseError):
                 until_s = until_s or time.monotonic() + AWAY_S
                 if job.fence is None or time.monotonic() > until_s or self._closed.wait(AGAIN_S):
@@ -412,8 +422,8 @@ class JobStore:
         if job.begun_s is not None:
             seconds = job.finished_s - job.begun_s
             self._usage.add(job.owner, job.work.used.gpu_s if is_gpu(job.lane) else seconds)
-            for lane in filter(None, {job.lane, job.pool}):
-                self._mean_s[lane] = 0.8 * self._mean_s.get(lane, seconds) + 0.2 * seconds
+            self._waits.ended(job, seconds)
+            self._emulated.add(job, seconds)
         self._watch(job)
         self._announce(job)
 
@@ -482,19 +492,9 @@ class JobStore:
                     self._pools.look(lane)
         with self._lock:
             for each in stored:
-                job = _as_job(each)
+                job = as_job(each)
                 job.lane, job.accepted_s = job.request.lane(self._default_target), self._clock()
                 job.pool = job.lane if is_pool(job.lane) else None
                 self._jobs[job.id] = job
                 self._enqueue(job)
             self._start_waiting()
-
-
-def _as_job(stored: StoredJob) -> Job:
-    job = Job(stored.id, stored.owner, stored.request, stored.status, answer=stored.answer, fence=stored.fence)
-    job.tries = stored.tries
-    if stored.error is not None:
-        job.error = JobError(stored.error)
-    if job.status in FINISHED:
-        job.ended.set()
-    return job

@@ -98,7 +98,13 @@ def status_of(server: Running, user: str, *, admin: bool = False) -> ServerStatu
         for job in seen.running
     ]
     waiting = [
-        WaitingJob(**about(job, job.accepted_s), place=place.number, expected_wait_s=place.expected_wait_s)
+        WaitingJob(
+            **about(job, job.accepted_s),
+            place=place.number,
+            expected_wait_s=place.wait.expected_s if place.wait else None,
+            wait_range_s=[place.wait.low_s, place.wait.high_s] if place.wait else None,
+            wait_evidence=place.wait.evidence if place.wait else None,
+        )
         for job, place in seen.waiting
     ]
     return ServerStatus(

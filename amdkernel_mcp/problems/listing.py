@@ -6,9 +6,7 @@ from amdkernel_mcp.quoting import words_of
 from amdkernel_mcp.results.problems import ListedProblem
 
 
-def listed(problem: Problem, bundled: bool, shared_by: str | None) -> ListedProblem:
-    """What a caller needs to choose it. `shared_by`: the user who shared it with all."""
+def listed(name: str, problem: Problem, bundled: bool, shared_by: str | None) -> ListedProblem:
+    """What a caller needs to choose it. `name`: what finds it; `shared_by`: the user who shared it with all."""
     title = words_of(problem.author, problem.title) if problem.author else problem.title
-    return ListedProblem(
-        name=problem.name, title=title, bundled=bundled, shared_by=shared_by, signature=signature(problem)
-    )
+    return ListedProblem(name=name, title=title, bundled=bundled, shared_by=shared_by, signature=signature(problem))

@@ -1,4 +1,8 @@
-"""Problems that callers made: a folder for each user and one for what is shared, below `data_dir/problems`."""
+"""Problems that callers made: below `data_dir/problems`, each user has a folder of their own and one of shared ones.
+
+A name may say more: `ann/softmax` is what Ann shares, where several users share one of a name or the caller has one;
+`softmax@1a2b3c4d5e6f` is the one with this hash, and refused once its author has changed it.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +11,8 @@ import os
 import re
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -22,10 +27,13 @@ from amdkernel_mcp.quoting import words_of
 
 MOST_PROBLEMS = 200
 """Of a user, shared ones included."""
-_SHARED = "shared"  # no user's folder has this name: they are `local` or begin with `user%3A` or `long-`
+_SHARED = "shared"
+"""What a user shares is in `shared-USER`; what was shared by earlier versions, in `shared`. No user's own folder has
+such a name: they are `local` or begin with `user%3A` or `long-`."""
 _LONGEST_FOLDER = 200
 _OWNER = "owner"
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
+_LONGER_NAME = re.compile(r"(?:(?P<author>.{1,300})/)?(?P<name>[a-z0-9][a-z0-9_-]{0,63})(?:@(?P<hash>[0-9a-f]{6,64}))?")
 
 
 class OwnProblems:
@@ -35,12 +43,15 @@ class OwnProblems:
         self._folder = folder
 
     def find(self, name: str, by: str) -> Path | None:
-        """The folder of a user's problem, else of the shared one; None where there is none of this name."""
+        """The folder of a user's problem, else of the shared one; None where there is none of this name.
+
+        Raises InputError where several users share one.
+        """
         with self._found(name, by) as place:
             return place
 
     def load(self, name: str, by: str, limits: SizeLimits = DEFAULT_LIMITS) -> Problem | None:
-        """The problem that `find` finds, whole also while it is replaced. Raises ProblemFileError.
+        """The problem that `find` finds, whole also while it is replaced. Raises ProblemFileError, InputError.
 
         Another user's has its author, and so has what is wrong in it.
         """
@@ -49,36 +60,63 @@ class OwnProblems:
                 return None
             author = None if self._of(by) == place.parent else _without_kind(_owner(place))
             if author is None or author == _without_kind(by):
-                return load_problem(place, limits)
+                return _pinned(load_problem(place, limits), name)
             try:
-                return replace(load_problem(place, limits), author=author)
+                found = replace(load_problem(place, limits), author=author)
             except ProblemFileError as error:
                 raise _with_plain_file(error, author) from None
+            return _pinned(found, name)
 
     @contextmanager
     def _found(self, name: str, by: str) -> Iterator[Path | None]:
         """In the block, no other thread or process replaces what was found."""
-        for folder in (self._of(by), self._folder / _SHARED):
-            if _NAME.fullmatch(name) and folder.is_dir():
-                with _alone(folder):
-                    if (folder / name / "problem.toml").is_file():
-                        yield folder / name
-                        return
+        if (asked := _LONGER_NAME.fullmatch(name)) is None:
+            yield None
+            return
+        plain, author = asked["name"], asked["author"]
+        own = [self._of(by)] if author is None and self._of(by).is_dir() else []
+        places = self._there(plain, own) or self._there(plain, self._shared_folders())
+        if author is not None:
+            places = [place for place in places if _without_kind(_owner(place)) == author]
+        if len(places) > 1:
+            authors = sorted(map(_with_author, places))
+            raise InputError(f"{len(places)} users share a problem {name}", hint=f"name one: {', '.join(authors[:20])}")
+        for place in places:
+            with _alone(place.parent):
+                if (place / "problem.toml").is_file():
+                    yield place
+                    return
         yield None
 
-    def names(self, by: str) -> list[str]:
-        """The names of a user's problems and of shared ones."""
-        return sorted({*_names(self._of(by)), *_names(self._folder / _SHARED)})
+    def _there(self, name: str, folders: Sequence[Path]) -> list[Path]:
+        """In which of them a problem is; each is asked while nothing in it is replaced."""
+        found = []
+        for folder in folders:
+            with _alone(folder):
+                if (folder / name / "problem.toml").is_file():
+                    found.append(folder / name)
+        return found
 
-    def shared_by(self, name: str) -> str | None:
-        """Who shared the problem of this name; None where it is not shared."""
-        return _owner(self._folder / _SHARED / name) if _NAME.fullmatch(name) else None
+    def _shared_folders(self) -> Sequence[Path]:
+        return [folder for folder in (self._folder / _SHARED, *self._folder.glob(f"{_SHARED}-*")) if folder.is_dir()]
+
+    def _shared(self) -> list[Path]:
+        """All problems that users share."""
+        return [folder / name for folder in self._shared_folders() for name in _names(folder)]
+
+    def names(self, by: str) -> list[str]:
+        """What finds a user's problems and shared ones, each by its shortest name."""
+        own, shared = {*_names(self._of(by))}, self._shared()
+        count = Counter(place.name for place in shared)
+        longer = {
+            place.name if count[place.name] == 1 and place.name not in own else _with_author(place) for place in shared
+        }
+        return sorted(own | longer)
 
     def sharer(self, name: str, by: str) -> str | None:
         """The name of the user who shares the problem that `find` returns; None for the user's own."""
         found = self.find(name, by)
-        shared = found is not None and found.parent.name == _SHARED
-        return _without_kind(self.shared_by(name) or "") if shared else None
+        return _without_kind(_owner(found)) if found is not None and found.parent != self._of(by) else None
 
     def create(
         self,
@@ -97,7 +135,7 @@ class OwnProblems:
         ProblemFileError with the line that is wrong.
         """
         self.refuse_name(name, by, shared=shared)
-        folder = self._folder / _SHARED if shared else self._of(by)
+        folder = self._sharing(name, by) if shared else self._of(by)
         try:
             for each in (self._folder.parent, self._folder, folder):  # `parents` would ignore the mode
                 each.mkdir(mode=0o700, parents=True, exist_ok=True)
@@ -126,14 +164,17 @@ class OwnProblems:
             raise InputError(f"{name[:80]!r} cannot be the name of a problem", hint="use a-z, 0-9, _ and -, at most 64")
         if name in bundled_problems():
             raise InputError(f"{name} is a bundled problem", hint="choose another name")
-        if shared and self.shared_by(name) not in (None, by):
-            raise InputError(f"another user shares a problem {name}", hint="choose another name")
         own = _names(self._of(by))
         if shared and name in own:
             raise InputError(f"you have a problem {name} that is not shared", hint="choose another name")
-        mine = [*own, *(each for each in _names(self._folder / _SHARED) if self.shared_by(each) == by)]
+        mine = [*own, *(place.name for place in self._shared() if _owner(place) == by)]
         if len(mine) >= MOST_PROBLEMS and name not in mine:
             raise InputError(f"there are {MOST_PROBLEMS} problems already", hint="create one under a name that exists")
+
+    def _sharing(self, name: str, by: str) -> Path:
+        """The folder for what a user shares: the old one for what was shared there."""
+        old = self._folder / _SHARED
+        return old if _owner(old / name) == by else self._folder / f"{_SHARED}-{self._of(by).name}"
 
     def _of(self, by: str) -> Path:
         name = quote(by, safe="")
@@ -150,6 +191,22 @@ def _owner(place: Path) -> str | None:
     """The user who shared the problem in this folder."""
     file = place / _OWNER
     return file.read_text(encoding="utf-8") if file.is_file() else None
+
+
+def _with_author(place: Path) -> str:
+    return f"{_without_kind(_owner(place))}/{place.name}"
+
+
+def _pinned(problem: Problem, name: str) -> Problem:
+    """The problem, if its hash is the one that the name asks for."""
+    _, _, wanted = name.rpartition("/")[2].partition("@")
+    now = problem.hash.removeprefix("sha256:")
+    if not now.startswith(wanted):
+        raise InputError(
+            f"{problem.name} is another problem by now: its hash is {now[:12]}, not {wanted[:12]}",
+            hint=f"{problem.author or 'you'} changed it; read it again, then name it without the hash or with this one",
+        )
+    return problem
 
 
 def _without_kind(user: str | None) -> str | None:

@@ -94,7 +94,8 @@ def _place(job: Mapping[str, Any]) -> str:
         return str(job.get("progress") or "running")
     place, wait_s = job.get("queue_place"), job.get("expected_wait_s")
     text = f"queued, place {place}" if place else "queued"
-    return f"{text}, about {wait_s:.0f} s" if isinstance(wait_s, int | float) else text
+    text = f"{text}, about {wait_s:.0f} s" if isinstance(wait_s, int | float) else text
+    return f"{text}: {job['progress']}" if job.get("progress") else text
 
 
 def _pause(server: Server, job_id: str, error: AmdkernelError, lost_s: float, on_progress: Progress) -> None:

@@ -28,7 +28,9 @@ class WaitingJob(Result):
     target: str | None
     problem: str | None = None
     place: int = Field(description="Within its lane: 1 is next")
-    expected_wait_s: float | None = Field(description="Null before any job has ended")
+    expected_wait_s: float | None = Field(description="From now on; null while too few jobs have ended")
+    wait_range_s: list[float] | None = Field(default=None, description="Least and most: 4 of 5 waits end within it")
+    wait_evidence: str | None = Field(default=None, description="What the range rests on, and how often such held")
     seconds: float = Field(description="Since it was accepted")
 
 

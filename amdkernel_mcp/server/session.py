@@ -150,7 +150,7 @@ class Session:
     async def long(self, ctx: Context, asked: Verb[_J], *, wait_s: float) -> _J:
         """The answer of a verb, or the id of its job for get_job when it takes longer than `wait_s`."""
         request = Request(asked.name, asked.arguments())
-        await asyncio.to_thread(self._jobs.check_gpu_quota, owner(), request)
+        await asyncio.to_thread(self._jobs.check_time_quota, owner(), request)
         await asyncio.to_thread(self._jobs.look_for_gpus, request)
         job = self._jobs.submit(owner(), request)
         try:
@@ -161,7 +161,8 @@ class Session:
         if job.status not in FINISHED:
             await self._hand_out(job)
         if job.status not in FINISHED:
-            return asked.model(status=job.status, job_id=job.id, progress=job.progress, **self._place(job))
+            place = await asyncio.to_thread(self._place, job)
+            return asked.model(status=job.status, job_id=job.id, **place)
         if job.error is not None:
             raise job.error
         if not isinstance(job.answer, asked.model):
@@ -180,15 +181,16 @@ class Session:
             await self._wait(ctx, job, wait_s)
         if job.elsewhere:  # by now
             job = await self._wait_elsewhere(job, until_s)
+        place = await asyncio.to_thread(self._place, job)
         if job.owner != owner():  # what was made and measured is its owner's alone
-            return AnsweredJob(job_id=job.id, owner=job.owner, status=job.status, **self._place(job))
+            seen = place | {"progress": None}
+            return AnsweredJob(job_id=job.id, owner=job.owner, status=job.status, **seen)
         answers: dict[str, Any] = {VERB_NAMED[job.request.verb].key: job.answer}
         return self._fit(
             AnsweredJob(
                 job_id=job.id,
                 status=job.status,
-                progress=job.progress,
-                **self._place(job),
+                **place,
                 error=self._why(job.error),
                 error_code=None if job.elsewhere else exit_code_of(job.error),
                 **answers,
@@ -198,21 +200,20 @@ class Session:
     async def jobs(self, limit: int) -> JobList:
         """The caller's jobs, newest first."""
         found = await asyncio.to_thread(self._jobs.list, owner(), limit)
-        listed = [
-            ListedJob(
-                job_id=job.id,
-                verb=job.request.verb,
-                status=job.status,
-                progress=job.progress,
-                queue_place=self._place(job).get("queue_place"),
-            )
-            for job in found
-        ]
-        return JobList(jobs=listed)
+
+        def listed(job: Job) -> ListedJob:
+            seen = {name: said for name, said in self._place(job).items() if name in ("progress", "queue_place")}
+            return ListedJob(job_id=job.id, verb=job.request.verb, status=job.status, **seen)
+
+        return JobList(jobs=await asyncio.to_thread(lambda: [listed(job) for job in found]))
 
     def _place(self, job: Job) -> dict[str, Any]:
+        """The state of a job, and where it stands while it waits."""
         place = self._jobs.place(job)
-        return {"queue_place": place.number, "expected_wait_s": place.expected_wait_s} if place else {}
+        if place is None:
+            return {"progress": job.progress}
+        said, wait_s = job.progress or place.says(job.lane), place.wait.expected_s if place.wait else None
+        return {"progress": said, "queue_place": place.number, "expected_wait_s": wait_s}
 
     async def _hand_out(self, job: Job) -> None:
         """Raises DatabaseError where a team's server cannot promise the job: then it is not accepted."""

@@ -10,6 +10,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Callable, Collection
+from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from starlette.responses import PlainTextResponse
@@ -76,6 +77,16 @@ def seen_in(audit: AuditLog | None) -> Collection[str] | None:
         return None
 
 
+def _refuse_other_host(hello: Hello, token: AccessToken) -> None:
+    """Raises WorkerRefused where the token has not the name of the host. One that the server expects has a key."""
+    user = token.client_id
+    if hello.key is None and not fnmatchcase(hello.name, user):
+        raise WorkerRefused(
+            f"this token is that of the host {user}, not of {hello.name}",
+            hint=f"start the worker with `--name {user}`, or make a token with the name {hello.name}",
+        )
+
+
 class _Endpoint:
     def __init__(self, auth: AuthProvider | None, hub: Callable[[], WorkerHub | None], audit: AuditLog | None) -> None:
         self._auth = auth
@@ -97,6 +108,7 @@ class _Endpoint:
         await socket.accept()
         try:
             hello = await self._hello(socket)
+            _refuse_other_host(hello, token)
             link = _Link(socket)
             connection = hub.join(hello, link)
         except WorkerRefused as refused:

@@ -3,6 +3,7 @@
 import dataclasses
 import json
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -191,3 +192,18 @@ def test_all_samples_are_in_the_record_and_not_in_the_answer(recorder: Recorder)
     assert answer.timing.samples_us == []
     kept = recorder.history().find(answer.attempt or "").attempt.answer["timing"]
     assert (kept["samples_us"], kept["gpu"], kept["driver"]) == ([[[1.0, 2.0], [1.5, 2.5]]], "0xabc", "6")
+
+
+def test_a_verdict_says_that_another_user_has_changed_the_problem_since_the_last_one(recorder: Recorder) -> None:
+    old = replace(load_problem("vector_add"), author="ann")
+    new = replace(old, reference=old.reference + "\n# changed\n")
+    first = recorder.record(Tried("check", "", "k.hip", "user:bob", old), ANSWER)
+    assert first.notes == []
+    assert recorder.record(Tried("check", "", "k.hip", "user:bob", old), ANSWER).notes == []
+    told = recorder.record(Tried("check", "", "k.hip", "user:bob", new), ANSWER)
+    assert "ann has changed vector_add since your attempt" in told.notes[0]
+    kept = recorder.history().find(told.attempt or "").attempt
+    assert kept.answer["notes"] == told.notes
+    assert recorder.record(Tried("check", "", "k.hip", "user:bob", new), ANSWER).notes == []
+    mine = replace(old, author=None)
+    assert recorder.record(Tried("check", "", "k.hip", "user:bob", mine), ANSWER).notes == []

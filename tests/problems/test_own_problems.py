@@ -81,8 +81,6 @@ def test_a_shared_problem_is_found_by_all_and_replaced_only_by_who_shared_it(own
     made = own.create("ours", TOML, REFERENCE, "user:ann", shared=True, examine=accept)
     assert own.find("ours", "user:bob") == Path(made.folder)
     assert (own.names("user:bob"), own.sharer("ours", "user:bob")) == (["ours"], "ann")
-    with pytest.raises(InputError, match="another user shares"):
-        own.create("ours", TOML, REFERENCE + "\n# theirs\n", "user:bob", shared=True, examine=accept)
     again = own.create("ours", TOML, REFERENCE + "\n# changed\n", "user:ann", shared=True, examine=accept)
     assert again.hash != made.hash
     assert own.sharer("ours", "user:bob") == "ann"
@@ -99,13 +97,57 @@ def test_a_users_own_problem_comes_before_a_shared_one_of_the_same_name(own: Own
         own.create("mine", TOML, REFERENCE, "user:bob", shared=True, examine=accept)
 
 
-def test_who_is_slower_to_share_a_name_does_not_replace_the_other(own: OwnProblems) -> None:
-    def meanwhile(_: Problem) -> None:
-        own.create("ours", TOML, REFERENCE, "user:ann", shared=True, examine=accept)
+def test_who_first_shared_a_name_does_not_own_it_for_all(own: OwnProblems) -> None:
+    made = {
+        user: own.create("ours", TOML, f"{REFERENCE}\n# of {user}\n", user, shared=True, examine=accept)
+        for user in ("user:ann", "user:bob", "user:oidc:a/b")
+    }
+    own.create("theirs", TOML, REFERENCE, "user:bob", shared=True, examine=accept)
+    assert own.names("user:cid") == ["ann/ours", "bob/ours", "oidc:a/b/ours", "theirs"]
+    with pytest.raises(InputError, match="3 users share a problem ours") as refused:
+        own.find("ours", "user:cid")
+    assert refused.value.hint == "name one: ann/ours, bob/ours, oidc:a/b/ours"
+    for user, problem in made.items():
+        found = own.load(f"{user.removeprefix('user:')}/ours", "user:cid")
+        assert found is not None
+        assert (found.hash, found.author) == (problem.hash, user.removeprefix("user:"))
+    mine = own.create("ours", TOML, f"{REFERENCE}\n# mine\n", "user:cid", examine=accept)
+    assert own.find("ours", "user:cid") == Path(mine.folder)
+    assert own.find("ann/ours", "user:cid") == Path(made["user:ann"].folder)
+    assert own.names("user:cid") == ["ann/ours", "bob/ours", "oidc:a/b/ours", "ours", "theirs"]
 
-    with pytest.raises(InputError, match="another user shares"):
-        own.create("ours", TOML, REFERENCE, "user:bob", shared=True, examine=meanwhile)
-    assert own.shared_by("ours") == "user:ann"
+
+def test_what_an_earlier_version_shared_is_found_and_replaced_by_its_author(own: OwnProblems, tmp_path: Path) -> None:
+    own.create("ours", TOML, REFERENCE, "user:ann", shared=True, examine=accept)
+    folder = tmp_path / "problems"
+    (folder / "shared").mkdir()
+    (folder / "shared-user%3Aann" / "ours").rename(folder / "shared" / "ours")
+    changed = own.create("ours", TOML, f"{REFERENCE}\n# 2\n", "user:ann", shared=True, examine=accept)
+    found = own.load("ours", "user:bob")
+    assert found is not None
+    assert found.hash == changed.hash
+    own.create("ours", TOML, REFERENCE, "user:bob", shared=True, examine=accept)
+    assert own.names("user:cid") == ["ann/ours", "bob/ours"]
+
+
+def test_a_name_with_a_hash_is_refused_once_its_author_has_changed_the_problem(own: OwnProblems) -> None:
+    made = own.create("ours", TOML, REFERENCE, "user:ann", shared=True, examine=accept)
+    pinned = f"ours@{made.hash.removeprefix('sha256:')[:12]}"
+    for name in (pinned, f"ann/{pinned}"):
+        found = own.load(name, "user:bob")
+        assert found is not None
+        assert found.hash == made.hash
+    own.create("ours", TOML, f"{REFERENCE}\n# changed\n", "user:ann", shared=True, examine=accept)
+    with pytest.raises(InputError, match="ours is another problem by now"):
+        own.load(pinned, "user:bob")
+
+
+@pytest.mark.parametrize(
+    "name", ["../ours", "/ours", "ann/../ours", "*/ours", "ann/ours/", "user:ann/ours", "ours@xyz"]
+)
+def test_an_author_is_no_path_and_no_pattern(own: OwnProblems, name: str) -> None:
+    own.create("ours", TOML, REFERENCE, "user:ann", shared=True, examine=accept)
+    assert own.find(name, "user:bob") is None
 
 
 @pytest.mark.parametrize("user", ["user:shared", "user:../shared", "user:", "local"])
@@ -130,7 +172,6 @@ def test_a_shared_name_is_no_path(own: OwnProblems, name: str) -> None:
     with pytest.raises(InputError):
         own.create(name, TOML, REFERENCE, "user:bob", shared=True, examine=accept)
     assert own.find(name, "user:bob") is None
-    assert own.shared_by(name) is None
 
 
 def test_the_longest_name_of_a_user_has_a_folder_and_not_that_of_another(own: OwnProblems) -> None:

@@ -27,9 +27,11 @@ from tests.server.http_server import free_port
 from tests.waiting import AT_MOST_S
 
 WORKER, USER = "token-of-a-worker-0123", "token-of-a-user-0123456"
+WORKER_OF_GPU7 = "token-of-one-worker-012"
 AMDKERNEL = str(Path(sys.executable).with_name("amdkernel"))
 TOKENS = {
-    WORKER: {"client_id": "gpu-host", "scopes": ["worker"]},
+    WORKER: {"client_id": "*", "scopes": ["worker"]},
+    WORKER_OF_GPU7: {"client_id": "gpu7", "scopes": ["worker"]},
     USER: {"client_id": "ann", "scopes": ["docs", "check"]},
 }
 

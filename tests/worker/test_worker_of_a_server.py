@@ -69,7 +69,7 @@ class Team:
 @pytest.fixture
 def team(tmp_path: Path) -> Team:
     made = Team(tmp_path, free_port(), "")
-    printed = made.command("admin", "tokens", "add", "gpu-host", "--scope", "worker")
+    printed = made.command("admin", "tokens", "add", "*", "--scope", "worker")
     made.token = printed.splitlines()[0]
     return made
 
@@ -228,8 +228,8 @@ async def test_users_see_hosts_come_and_go_and_the_audit_log_has_them(team: Team
         assert states["big:gfx942"] == "unreachable"
     lines = json.loads(team.command("admin", "audit", "--json"))["lines"]
     noted = [(line["user"], line["action"]) for line in lines if line["action"].startswith("worker ")]
-    assert ("gpu-host", "worker big connected") in noted
-    assert ("gpu-host", "worker big left") in noted
+    assert ("*", "worker big connected") in noted
+    assert ("*", "worker big left") in noted
 
 
 async def no_revoked_token_keeps_a_worker(team: Team, server: HttpServer) -> None:

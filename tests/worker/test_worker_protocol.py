@@ -29,7 +29,7 @@ from amdkernel_mcp.execution.workers.messages import (
     Start,
     Welcome,
 )
-from tests.worker.server_with_workers import USER, HandWorker, Server, until
+from tests.worker.server_with_workers import USER, WORKER_OF_GPU7, HandWorker, Server, until
 
 
 class Asked:
@@ -289,3 +289,14 @@ def test_a_lost_worker_loses_its_runs_at_once(plain_server: Server, hand: HandWo
 
 
 TOKEN = {"Authorization": "Bearer token-of-a-worker-0123"}
+
+
+def test_a_token_is_for_the_host_of_its_name_alone(plain_server: Server) -> None:
+    other = plain_server.by_hand("hand", token=WORKER_OF_GPU7)
+    refused = other.hear()
+    assert isinstance(refused, Refused)
+    assert refused.message == "this token is that of the host gpu7, not of hand"
+    assert not refused.again
+    assert not plain_server.is_there("hand")
+    assert isinstance(plain_server.by_hand("gpu7", token=WORKER_OF_GPU7).hear(), Welcome)
+    until(lambda: plain_server.is_there("gpu7"))

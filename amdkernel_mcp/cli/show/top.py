@@ -88,6 +88,8 @@ def _queue(status: ServerStatus) -> RenderableType:
     for job in status.waiting:
         what = " ".join(filter(None, [job.verb, job.problem]))
         expected = "-" if job.expected_wait_s is None else duration(job.expected_wait_s)
+        if job.wait_range_s is not None:
+            expected += " ({} to {})".format(*map(duration, job.wait_range_s))
         row = (str(job.place), name(job.owner), what, job.target or "compiler", duration(job.seconds), expected)
         table.add_row(*row, style="bold" if job.owner == status.user else "")
     return table
