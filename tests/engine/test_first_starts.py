@@ -31,6 +31,7 @@ from amdkernel_mcp.results.kernels import CheckResult, Finding, FindingKind
 from amdkernel_mcp.runner_protocol.report import CaseReport, RunnerReport
 
 GPU = Target("gpu1:0", "gpu", "gfx942", "MI300X", "gpu1", 0, id="1a2b")
+OF_SLURM = Target("slurm:gfx942", "gpu", "gfx942", "MI300X", "slurm")
 EMULATOR = Target("emulator:gfx942", "emulator", "gfx942", "MI300X")
 ALONE = "gpu_busy_percent 0\nmem_info_vram_used 1\nunique_id 1a2b\ndriver 6.16\ngpu_id 7\nprocesses listed\n"
 OF_A_HIVE = ALONE + "hive 8\n"
@@ -112,6 +113,17 @@ def test_a_kernel_that_hangs_never_reaches_a_gpu_of_a_hive_and_a_comment_makes_i
         starts.admit(commented, silent)
     assert "run" not in sandbox.kinds
     assert started_kernel(commented) == started_kernel(hangs) != started_kernel(on_gpu(engine, NAIVE, ALONE)[0])
+
+
+@pytest.mark.sandbox
+@pytest.mark.usefixtures("sandbox")
+def test_a_kernel_for_a_gpu_that_slurm_gives_is_tried_on_this_machine(engine: Engine, tmp_path: Path) -> None:
+    settings = engine._settings.model_copy(update={"cache_dir": tmp_path})
+    prepared, given = on_gpu(engine, looping("64"), OF_A_HIVE)
+    FirstStarts(settings, engine._sandboxes).admit(replace(prepared, target=OF_SLURM), silent)
+    assert given.kinds == [], "no GPU was asked for"
+    with pytest.raises(InputError, match=r"did not end before .* Slurm gives any of its GPUs"):
+        engine._steps.first_starts.admit(replace(on_gpu(engine, looping("0"), ALONE)[0], target=OF_SLURM), silent)
 
 
 @pytest.mark.sandbox
