@@ -886,7 +886,7 @@ KERNEL(second_of_two_loads_not_waited_for)
 KERNEL(scalar_load_used_before_its_wait)
 {
     int v;
-    asm volatile("v_readfirstlane_b32 s40, %1\n v_readfirstlane_b32 s41, %2\n s_nop 4\n" //! missing_wait
+    asm volatile("s_nop 0\n v_readfirstlane_b32 s40, %1\n v_readfirstlane_b32 s41, %2\n s_nop 4\n" //! missing_wait
                  S_LOAD " s42, s[40:41], 0x0\n v_mov_b32 %0, s42\n" AWAIT_SCALARS
                  : "=v"(v) : "v"((int)(size_t)x), "v"((int)((size_t)x >> 32)) : "s40", "s41", "s42");
     y[ITEM] = v;
@@ -898,7 +898,7 @@ KERNEL(scalar_load_counted_as_if_it_came_in_order)
     s[threadIdx.x] = x[ITEM];
     __syncthreads();
     int v, u;
-    asm volatile("v_readfirstlane_b32 s40, %2\n v_readfirstlane_b32 s41, %3\n s_nop 4\n" //! missing_wait
+    asm volatile("s_nop 0\n v_readfirstlane_b32 s40, %2\n v_readfirstlane_b32 s41, %3\n s_nop 4\n" //! missing_wait
                  S_LOAD " s42, s[40:41], 0x0\n" LDS_LOAD " %1, %4\n" AWAIT_ALL_BUT_ONE_OF_LDS "\n v_mov_b32 %0, s42\n"
                  AWAIT_SCALARS "\n" AWAIT_LDS
                  : "=&v"(v), "=&v"(u) : "v"((int)(size_t)x), "v"((int)((size_t)x >> 32)), "v"(IN_LDS(&s[threadIdx.x]))
