@@ -18,7 +18,8 @@ from gpu_host_box import GpuHost
 from tests.server.http_server import ANN, HttpServer, free_port, http_server
 
 pytestmark = [
-    pytest.mark.anyio, pytest.mark.sandbox, pytest.mark.thorough, pytest.mark.slow, pytest.mark.timeout(1800),
+    pytest.mark.anyio, pytest.mark.sandbox, pytest.mark.thorough, pytest.mark.slow, pytest.mark.soak,
+    pytest.mark.timeout(1800),
 ]  # fmt: skip
 
 EXAMPLES = Path(__file__).parents[2] / "examples/vector_add/kernels"
