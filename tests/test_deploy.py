@@ -1,5 +1,6 @@
-"""The examples of `deploy/` name commands, options and settings that exist."""
+"""The examples of `deploy/` name commands, options, settings and metrics that exist."""
 
+import json
 import re
 import shlex
 from pathlib import Path
@@ -10,6 +11,12 @@ import yaml
 
 from amdkernel_mcp.cli.app import app
 from amdkernel_mcp.config import Settings
+from amdkernel_mcp.jobs.job import Job
+from amdkernel_mcp.jobs.overview import Overview
+from amdkernel_mcp.jobs.request import Request
+from amdkernel_mcp.leases.gpu_health import KnownGpu
+from amdkernel_mcp.results.kernels import CheckResult
+from amdkernel_mcp.server.metrics import Counts, exposition
 
 FOLDER = Path(__file__).resolve().parent.parent / "deploy"
 UNIT = (FOLDER / "amdkernel.service").read_text()
@@ -79,3 +86,29 @@ def test_the_image_of_the_server_has_the_lock_and_nothing_that_pip_chose() -> No
     ]
     assert "--require-hashes" in installs[0]
     assert "pip check" in DOCKERFILE
+
+
+def test_the_dashboard_asks_for_metrics_that_the_server_has() -> None:
+    """By their names, and by the labels that it groups by."""
+    counts = Counts()
+    job = Job("job-1", "ann", Request("check"), "failed", error=ValueError("no"), begun_s=1.0, finished_s=2.0)
+    job.answer = CheckResult(verdict="correct", reason="", target="gpu1:0")
+    counts.job_ended(job)
+    seen = Overview(running=(), waiting=(), now_s=0.0, workers=1, draining=False)
+    text = exposition(counts, seen, [KnownGpu("gpu", "gpu1:0")])[0].decode()
+    labels = {
+        name: set(re.findall(r"(\w+)=", given)) for name, given in re.findall(r"^(\w+)\{(.*)\} ", text, re.MULTILINE)
+    }
+    labels |= {name: set() for name in re.findall(r"^(\w+) ", text, re.MULTILINE)}
+    dashboard = json.loads((FOLDER / "grafana.json").read_text())
+    asked = [target["expr"] for panel in dashboard["panels"] for target in panel["targets"]]
+    assert len(asked) > 8
+    for expression in asked:
+        [metric] = re.findall(r"amdkernel_\w+", expression)
+        by = {name for group in re.findall(r"by \(([\w, ]+)\)", expression) for name in group.split(", ")}
+        assert by <= labels[metric], expression
+    drawn = {
+        metric.removesuffix("_bucket") for expression in asked for metric in re.findall(r"amdkernel_\w+", expression)
+    }
+    told = set(re.findall(r"`(amdkernel_\w+)`", (FOLDER.parent / "docs/deploy.md").read_text()))
+    assert drawn == told, "the page's table and the dashboard have the same metrics"

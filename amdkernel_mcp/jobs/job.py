@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 import threading
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -36,6 +37,7 @@ class Job:
     lane: str = "emulator"
     pool: str | None = None  # the lane in which it waits for any GPU of it; `lane` is the GPU's once it runs
     avoided: set[str] = field(default_factory=set)  # GPUs of its pool that were lost under it
+    created_s: float = field(default_factory=time.time)  # since 1970; a job outlives its server
     accepted_s: float = 0.0  # these times: seconds of the store's clock
     begun_s: float | None = None
     tries: int = 0  # how often its work was begun

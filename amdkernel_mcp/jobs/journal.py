@@ -205,6 +205,7 @@ class Journal:
 def as_job(stored: StoredJob) -> Job:
     """The same for this process, which does not have it yet."""
     job = Job(stored.id, stored.owner, stored.request, stored.status, answer=stored.answer, fence=stored.fence)
+    job.created_s = stored.created_s
     job.tries = stored.tries
     if stored.error is not None:
         job.error = JobError(stored.error)

@@ -22,6 +22,12 @@ class Request:
     verb: str
     arguments: Mapping[str, Any] = field(default_factory=dict)
 
+    @property
+    def problem(self) -> str | None:
+        """The name of its problem, which is the last part of a path for a folder of this machine."""
+        named = self.arguments.get("problem")
+        return str(named).rstrip("/").rpartition("/")[2] if named else None
+
     def lane(self, default_target: str) -> str:
         """What it waits for: `compile`, `emulator`, `emulator of HOST`, or the name of a GPU or of a pool of GPUs.
 

@@ -88,7 +88,7 @@ def status_of(server: Running, user: str, *, admin: bool = False) -> ServerStatu
             "owner": job.owner,
             "verb": job.request.verb,
             "target": target,
-            "problem": _problem(asked.get("problem")) if mine else None,
+            "problem": job.request.problem if mine else None,
             "seconds": max(0.0, round(seen.now_s - (seen.now_s if since is None else since), 3)),
         }
 
@@ -151,8 +151,3 @@ def _targets(server: Running, running: list[RunningJob]) -> list[TargetState]:
 
 def _host(target: str) -> str:
     return target.partition(":")[0]
-
-
-def _problem(named: object) -> str | None:
-    """The name of a problem: callers on this machine and bundled problems are folders."""
-    return str(named).rstrip("/").rpartition("/")[2] if named else None

@@ -46,6 +46,10 @@ class ListedJob(Result):
     status: JobStatus
     progress: str | None = None
     queue_place: int | None = Field(default=None, description="Of a queued job: 1 is next")
+    problem: str | None = None
+    target: str | None = None
+    verdict: str | None = None
+    age_s: float = Field(default=0.0, description="Since it was accepted")
 
 
 class JobList(Result):

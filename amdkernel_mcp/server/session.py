@@ -203,7 +203,16 @@ class Session:
 
         def listed(job: Job) -> ListedJob:
             seen = {name: said for name, said in self._place(job).items() if name in ("progress", "queue_place")}
-            return ListedJob(job_id=job.id, verb=job.request.verb, status=job.status, **seen)
+            return ListedJob(
+                job_id=job.id,
+                verb=job.request.verb,
+                status=job.status,
+                problem=job.request.problem,
+                target=(job.answer.target if job.answer else None) or job.request.arguments.get("target"),
+                verdict=getattr(job.answer, "verdict", None),
+                age_s=round(max(0.0, time.time() - job.created_s), 1),
+                **seen,
+            )
 
         return JobList(jobs=await asyncio.to_thread(lambda: [listed(job) for job in found]))
 

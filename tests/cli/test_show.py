@@ -11,11 +11,13 @@ from amdkernel_mcp.cli.show.benchmark import show_benchmark
 from amdkernel_mcp.cli.show.check import show_check
 from amdkernel_mcp.cli.show.compile import show_compile
 from amdkernel_mcp.cli.show.documentation import show_search
+from amdkernel_mcp.cli.show.jobs import show_jobs
 from amdkernel_mcp.cli.show.machine import show_doctor
 from amdkernel_mcp.cli.show.parts import number
 from amdkernel_mcp.cli.show.profile import show_profile
 from amdkernel_mcp.kernel_source import KernelSource
 from amdkernel_mcp.results.documentation import Hit, SearchResult, SectionRef
+from amdkernel_mcp.results.jobs import JobList, ListedJob
 from amdkernel_mcp.results.kernels import (
     BenchmarkResult,
     CaseResult,
@@ -136,6 +138,7 @@ SHOWS: dict[str, Callable[[Console], None]] = {
     "profile": lambda console: show_profile(console, PROFILE, KERNEL),
     "doctor": lambda console: show_doctor(console, DOCTOR),
     "search": lambda console: show_search(console, SEARCH),
+    "jobs": lambda console: show_jobs(console, JOBS),
 }
 
 
@@ -143,6 +146,17 @@ def test_a_heading_near_an_unsure_answer_is_shown_with_the_command_that_reads_it
     shown = seen("search")
     assert "N [x] n" in shown
     assert "amdkernel docs read hip:n" in shown
+
+
+JOBS: JobList = JobList(
+    jobs=[
+        ListedJob(
+            job_id="job-0123456789ab", verb="check", status="done", problem="row_softmax\x1b[2J", age_s=3725,
+            target="emulator:gfx942", verdict="incorrect",
+        ),
+        ListedJob(job_id="job-ba9876543210", verb="profile", status="queued", queue_place=2, target="any:MI300X"),
+    ]
+)  # fmt: skip
 
 
 def seen(name: str, width: int = 100, **options: Any) -> str:
@@ -217,6 +231,15 @@ def test_a_comparison_names_what_went_and_what_came() -> None:
     words = " ".join(text.split())
     assert "bytes_loaded 3 B 1 B emulated" in words
     assert words.index("time of all kernels 24 to 210 us 5 to 12 us modelled faster") < words.index("gone Stores")
+
+
+def test_a_job_has_its_problem_target_age_and_verdict_and_no_escapes_of_a_name() -> None:
+    first, second = seen("jobs", 140).splitlines()[1:]
+    for word in ("check", "row_softmax", "emulator:gfx942", "1 h 02 min", "incorrect"):
+        assert word in first, first
+    assert "\x1b[2J" not in first
+    assert "any:MI300X" in second
+    assert "place 2" in second
 
 
 def test_the_doctor_ends_with_the_remedy() -> None:

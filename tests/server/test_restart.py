@@ -37,6 +37,10 @@ async def test_a_job_of_a_killed_server_is_answered_by_the_next(tmp_path: Path) 
             answer = (await client.call_tool("get_job", call)).structured_content
             assert answer is not None
             assert (answer["status"], answer["check"]["verdict"]) == ("done", "correct")
+            [job] = (await client.call_tool("list_jobs", {})).structured_content["jobs"]
+            said = (job["verb"], job["problem"], job["target"], job["verdict"])
+            assert said == ("check", "vector_add", "emulator:gfx942", "correct")
+            assert job["age_s"] > answer["check"]["seconds"], "its age is that of the first acceptance"
         async with Client(server.url, auth=BearerAuth(BOB)) as client:
             refused = await client.call_tool("get_job", {"job_id": accepted["job_id"]}, raise_on_error=False)
             assert refused.is_error

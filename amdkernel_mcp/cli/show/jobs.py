@@ -13,6 +13,7 @@ from amdkernel_mcp.cli.show.benchmark import show_benchmark
 from amdkernel_mcp.cli.show.check import show_check
 from amdkernel_mcp.cli.show.compile import show_compile
 from amdkernel_mcp.cli.show.profile import show_profile
+from amdkernel_mcp.cli.show.top import duration
 from amdkernel_mcp.cli.show.tuning import show_tuning
 from amdkernel_mcp.kernel_source import KernelSource
 from amdkernel_mcp.results.host_programs import ProgramCheckResult
@@ -38,11 +39,13 @@ def show_jobs(console: Console, result: JobList) -> None:
     if not result.jobs:
         console.print(Text("no jobs", "dim"))
         return
-    table = parts.table("job", "verb", "status", "")
+    table = parts.table("job", "verb", "problem", "target", "age", "status", "")
     for each in result.jobs:
         place = f"place {each.queue_place}" if each.queue_place else ""
         now = each.progress if each.status == "running" else place  # the last step of one that ended says nothing
-        table.add_row(Text(each.job_id, "cyan"), each.verb, each.status, Text(now or "", "dim"))
+        status = each.verdict if each.status == "done" and each.verdict else each.status
+        about = (each.verb, visible(each.problem or ""), visible(each.target or ""), duration(each.age_s))
+        table.add_row(Text(each.job_id, "cyan"), *about, status, Text(now or "", "dim"))
     console.print(table)
 
 
