@@ -241,7 +241,8 @@ def test_a_job_on_a_gpu_that_is_cancelled_gets_sigterm_first(sandbox: Sandbox, m
             )
     finally:
         opened.close()
-    assert lines == ["ready", "asked"]
+    assert lines[0] == "ready"
+    assert set(lines[1:]) == {"asked"}, "`timeout` may pass the signal on as well"
 
 
 @pytest.mark.thorough
