@@ -160,9 +160,10 @@ class Session:
             raise
         if job.status not in FINISHED:
             await self._hand_out(job)
-        if job.status not in FINISHED:
-            place = await asyncio.to_thread(self._place, job)
-            return asked.model(status=job.status, job_id=job.id, **place)
+        place = {} if job.status in FINISHED else await asyncio.to_thread(self._place, job)
+        status = job.status  # once: the job may end between two looks at it
+        if status not in FINISHED:
+            return asked.model(status=status, job_id=job.id, **place)
         if job.error is not None:
             raise job.error
         if not isinstance(job.answer, asked.model):
@@ -185,11 +186,12 @@ class Session:
         if job.owner != owner():  # what was made and measured is its owner's alone
             seen = place | {"progress": None}
             return AnsweredJob(job_id=job.id, owner=job.owner, status=job.status, **seen)
+        status = job.status  # before the answer, which is there when a job has ended
         answers: dict[str, Any] = {VERB_NAMED[job.request.verb].key: job.answer}
         return self._fit(
             AnsweredJob(
                 job_id=job.id,
-                status=job.status,
+                status=status,
                 **place,
                 error=self._why(job.error),
                 error_code=None if job.elsewhere else exit_code_of(job.error),
