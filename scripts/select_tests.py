@@ -94,6 +94,11 @@ class Uses:
         return name if name in self.graph.modules else self._package_of(folder.rpartition("/")[0])
 
 
+@cache
+def _uses() -> Uses:
+    return Uses()
+
+
 def _module(path: str) -> str:
     return path.removesuffix("/__init__.py").removesuffix(".py").replace("/", ".")
 
@@ -155,7 +160,7 @@ def select(changed: list[str]) -> tuple[list[str], list[str]]:
     everything = next((path for path in changed if path.startswith(EVERYTHING)), None)
     if everything:
         return ["tests"], [f"every test: {everything} changed"]
-    uses = Uses()
+    uses = _uses()
     reasons = {test: uses.why(test, changed) for test in sorted(TESTS.rglob("test_*.py"))}
     needed = [test for test, why in reasons.items() if why or test.parent == TESTS]
     sentences = [f"{len(needed)} of {len(reasons)} files of tests"]

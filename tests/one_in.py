@@ -1,4 +1,4 @@
-"""Long tables of alike cases: the full gate takes one row in some, `make soak` takes the others."""
+"""Long tables of alike cases: of some rows `make test` or the full gate takes one, and leaves the others for longer."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -7,10 +7,12 @@ import pytest
 from _pytest.mark.structures import ParameterSet
 
 
-def one_in(count: int, rows: Iterable[Any]) -> list[ParameterSet]:
-    """`rows` for parametrize: the first and each `count`-th after it as they are, the others marked `soak`."""
+def one_in(count: int, rows: Iterable[Any], *, others: pytest.MarkDecorator = pytest.mark.soak) -> list[ParameterSet]:
+    """`rows` for parametrize: the first and each `count`-th after it as they are, the others with the mark `others`.
+
+    `others`: soak leaves them for `make soak`, thorough for the full gate.
+    """
     every = [ParameterSet.extract_from(row, force_tuple=not isinstance(row, tuple)) for row in rows]
     return [
-        row if number % count == 0 else row._replace(marks=(*row.marks, pytest.mark.soak))
-        for number, row in enumerate(every)
+        row if number % count == 0 else row._replace(marks=(*row.marks, others)) for number, row in enumerate(every)
     ]

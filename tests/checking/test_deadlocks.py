@@ -116,6 +116,7 @@ def waits_at(body: str) -> int:
     return next(number for number, line in enumerate(lines, 1) if "// the wait" in line)
 
 
+@pytest.mark.thorough
 def test_a_barrier_of_as_many_workgroups_as_fit_is_correct(checked):
     result = checked(IN_LDS, 304, seeds=(0,))
     assert result.verdict == "correct", result.reason
@@ -130,6 +131,7 @@ def test_one_workgroup_more_is_a_deadlock_with_its_line_and_how_many_fit(checked
     )
 
 
+@pytest.mark.thorough
 def test_a_chain_of_waits_for_earlier_workgroups_is_correct_in_any_grid(checked):
     result = checked(BY_TICKET, 12_000, seeds=(0,))
     assert result.verdict == "correct", result.reason

@@ -16,6 +16,7 @@ from amdkernel_mcp.execution.targets import find_target
 from amdkernel_mcp.launch.lines import read_launch_plan
 from amdkernel_mcp.problems.problem_file import load_problem
 from amdkernel_mcp.results.kernels import CheckResult
+from tests.one_in import one_in
 
 pytestmark = pytest.mark.sandbox
 
@@ -147,7 +148,7 @@ __device__ float answer[4096];
 }
 
 
-@pytest.mark.parametrize("name", KNOWS)
+@pytest.mark.parametrize("name", one_in(9, KNOWS, others=pytest.mark.thorough))
 def test_a_kernel_that_knows_is_incorrect(verdict_of: Verdict, name: str) -> None:
     assert verdict_of(KNOWS[name]).verdict == "incorrect"
 
@@ -177,11 +178,13 @@ extern "C" __global__ void k(const float* x, float* y, int n) {
 }"""
 
 
+@pytest.mark.thorough
 def test_a_static_variable_that_each_launch_sets_is_sound(verdict_of: Verdict) -> None:
     result = verdict_of(STATIC_THAT_IS_SET)
     assert result.verdict == "correct", result.reason
 
 
+@pytest.mark.thorough
 def test_a_work_counter_that_resets_itself_is_sound_in_twelve_runs(verdict_of: Verdict) -> None:
     result = verdict_of(COUNTER_THAT_RESETS_ITSELF, plan="// amdkernel: launch k grid=[3] block=[64]\n")
     assert result.verdict == "correct", result.reason
@@ -189,6 +192,7 @@ def test_a_work_counter_that_resets_itself_is_sound_in_twelve_runs(verdict_of: V
     assert result.coverage.orders == result.coverage.cases >= 6
 
 
+@pytest.mark.thorough
 def test_a_fault_in_one_seed_is_a_crash(verdict_of: Verdict) -> None:
     result = verdict_of(
         f"{SIGNATURE} {{ {ALL} y[i] = 2 * x[i] + largest(x, n); if (largest(x, n) < 0) *(int*)8 = 1; }}"

@@ -95,6 +95,7 @@ def test_a_bad_problem_is_wrong_input(amdkernel: Any) -> None:
     assert list(answer["error"]) == ["message", "file", "line", "hint"]
 
 
+@pytest.mark.thorough
 def test_benchmark(amdkernel: Any) -> None:
     kernel = str(EXAMPLE / "kernels/naive.hip")
     code, answer = amdkernel("benchmark", "vector_add", kernel)
@@ -104,6 +105,7 @@ def test_benchmark(amdkernel: Any) -> None:
     assert answer["time_us"]["evidence"] == "modelled", "an emulated time is never measured"
 
 
+@pytest.mark.thorough
 def test_profile(amdkernel: Any) -> None:
     code, answer = amdkernel("profile", "vector_add", str(EXAMPLE / "kernels/naive.hip"))
     assert code == 0, answer
@@ -114,6 +116,7 @@ def test_profile(amdkernel: Any) -> None:
     assert all(set(diagnosis) >= DIAGNOSIS for diagnosis in answer["diagnosis"])
 
 
+@pytest.mark.thorough
 def test_targets_and_doctor(amdkernel: Any) -> None:
     code, answer = amdkernel("targets")
     assert code == 0

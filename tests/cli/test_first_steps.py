@@ -21,6 +21,7 @@ from amdkernel_mcp.problems.problem_file import bundled_problems
 from amdkernel_mcp.results.documentation import Card, Hit, SearchResult
 from amdkernel_mcp.results.machine import TargetInfo, TargetsResult
 from amdkernel_mcp.search.library import ABSENT
+from tests.one_in import one_in
 from tests.waiting import AT_MOST_S
 
 COMMAND = str(Path(sys.executable).with_name("amdkernel"))
@@ -92,7 +93,7 @@ def test_a_new_problem_is_a_folder_that_a_check_takes(tmp_path: Path, capsys: py
 
 
 @pytest.mark.sandbox
-@pytest.mark.parametrize("name", ["-", "/dev/stdin"])
+@pytest.mark.parametrize("name", one_in(9, ["-", "/dev/stdin"], others=pytest.mark.thorough))
 def test_a_kernel_is_read_from_stdin(name: str) -> None:
     ended = subprocess.run([COMMAND, "compile", name], input=NAIVE.read_text(), capture_output=True, text=True)
     assert ended.returncode == 0, ended.stderr
@@ -117,6 +118,7 @@ def test_a_busy_port_is_said_before_the_server_claims_to_serve() -> None:
     assert "serves" not in ended.stderr
 
 
+@pytest.mark.thorough
 @pytest.mark.sandbox
 def test_sigterm_ends_a_command_and_removes_its_containers(tmp_path: Path) -> None:
     file = tmp_path / "sleeps.hip"
@@ -188,7 +190,7 @@ def test_a_card_names_commands_and_not_tools() -> None:
     assert "amdkernel docs read api:x" in " ".join(shown.split())
 
 
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+@pytest.mark.parametrize("shell", one_in(9, ["bash", "zsh", "fish"], others=pytest.mark.thorough))
 def test_a_shell_completes_commands_and_clients(shell: str) -> None:
     def complete(line: str) -> str:
         words = {

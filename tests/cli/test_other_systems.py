@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 
+from tests.one_in import one_in
+
 # Hides them as a finder that comes first, in a process of its own. `os` and `signal` lose what Windows' lack.
 BLOCKER = """
 import importlib.abc, os, signal, sys
@@ -86,7 +88,11 @@ def test_the_front_of_a_teams_server_starts_and_says_that_it_is_away(tmp_path: P
     assert "cannot be reached" in answers[2]["content"][0]["text"]
 
 
-@pytest.mark.parametrize("words", [["compile"], ["check", "vector_add"], ["profile", "vector_add"]], ids=" ".join)
+@pytest.mark.parametrize(
+    "words",
+    one_in(9, [["compile"], ["check", "vector_add"], ["profile", "vector_add"]], others=pytest.mark.thorough),
+    ids=" ".join,
+)
 def test_a_command_at_a_teams_server_gets_as_far_as_the_server(tmp_path: Path, words: list[str]) -> None:
     (tmp_path / "kernel.hip").write_text("any text")
     ended = hidden(MAIN, *words, "kernel.hip", "--url", "http://127.0.0.1:9", home=tmp_path)

@@ -168,6 +168,7 @@ def test_what_is_piped_in_reaches_the_program_and_its_runs_in_other_orders(echo:
     assert ended.returncode == 0, ended.stderr
 
 
+@pytest.mark.thorough
 def test_input_comes_while_the_program_runs_and_need_neither_end_nor_be_read(echo: Path) -> None:
     with subprocess.Popen([COMMAND, "run", str(echo)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as run:
         assert run.stdin

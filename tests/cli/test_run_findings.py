@@ -53,6 +53,7 @@ int main() {
 """
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("look", [[], pytest.param(["--check"], marks=pytest.mark.thorough)])
 def test_a_kernel_that_hangs_is_reported_with_its_line_before_the_time_is_up(tmp_path: Path, look: list[str]) -> None:
     """Lanes of one wave wait for a lock that another of them releases only after the loop."""
@@ -225,6 +226,7 @@ def test_races_are_checked_in_the_other_orders_too(build: Build) -> None:
     assert ": race: " in amdkernel_run(*how, "--order", seen[1]).stderr
 
 
+@pytest.mark.thorough
 def test_a_program_that_overruns_its_memory_continues_as_on_a_gpu_and_is_reported(build: Build) -> None:
     ended = amdkernel_run(build("overrun", OVERRUN), "24", "--target", "emulator:gfx942")
     assert ended.stdout == "7168 127 0\n", ended.stderr
@@ -264,6 +266,7 @@ int main() {
 """
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("define", "option", "expected"),
     [
@@ -318,6 +321,7 @@ def test_arguments_are_not_read_into_the_hidden_ones_behind_them(build: Build, a
     assert (within.returncode, within.stderr) == (0, "")
 
 
+@pytest.mark.thorough
 def test_an_overrun_reaches_as_far_as_the_memory_that_a_gpu_maps_at_once(build: Build) -> None:
     overrun = build("overrun", OVERRUN)
     within, beyond = amdkernel_run(overrun, str(2**19 - 1024)), amdkernel_run(overrun, str(2**19))
@@ -329,6 +333,7 @@ def test_an_overrun_reaches_as_far_as_the_memory_that_a_gpu_maps_at_once(build: 
     assert "does not stop for this" not in beyond.stderr
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("level", [[], pytest.param(["--flag=-O0"], marks=pytest.mark.thorough)])
 def test_an_overrun_is_a_failure_with_check(tmp_path: Path, level: list[str]) -> None:
     (tmp_path / "overrun.hip").write_text(OVERRUN)

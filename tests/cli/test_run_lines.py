@@ -59,6 +59,7 @@ def places(said: str) -> list[str]:
     return re.findall(r"^amdkernel: (\S+:\d+): out_of_bounds: ", said, re.MULTILINE)
 
 
+@pytest.mark.thorough
 @pytest.mark.usefixtures("project")
 def test_sources_and_headers_are_named_as_the_user_named_them() -> None:
     ended = amdkernel_run("main.hip", "src/second.hip", "-I", "src")

@@ -33,6 +33,7 @@ int main() {
 """
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("program", "printed"),
     [

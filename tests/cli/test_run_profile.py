@@ -47,6 +47,7 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return file
 
 
+@pytest.mark.thorough
 def test_every_kernel_has_a_row_and_the_program_is_as_without(source: Path) -> None:
     ended = amdkernel_run("--profile", source, "5")
     assert (ended.returncode, ended.stdout) == (7, "done\n"), ended.stderr

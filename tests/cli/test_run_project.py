@@ -170,10 +170,11 @@ def test_a_folder_over_the_limits_is_wrong_input_and_names_the_limit(
     assert "secret: this link leads out of the folder" in capsys.readouterr().err
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "lists",
     [
-        pytest.param(CMAKE["HIP as a language"], id="HIP as a language", marks=pytest.mark.thorough),
+        pytest.param(CMAKE["HIP as a language"], id="HIP as a language"),
         pytest.param(CMAKE["the package of HIP"], id="the package of HIP"),
     ],
 )

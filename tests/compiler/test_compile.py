@@ -140,6 +140,7 @@ def test_a_file_without_a_kernel_is_told(compile_ok: CompileOk) -> None:
     assert "defines no kernel" in result.diagnostics[0].message
 
 
+@pytest.mark.thorough
 def test_flags_reach_the_compiler(compile_ok: CompileOk) -> None:
     check = "#if TILE != 8 || !defined(FAST)\n#error flags\n#endif\n"
     source = check + 'extern "C" __global__ void k(float* x) { *x = sinf(*x); }'
@@ -151,6 +152,7 @@ def test_flags_reach_the_compiler(compile_ok: CompileOk) -> None:
     assert len(set(counts)) == 3
 
 
+@pytest.mark.thorough
 def test_every_listed_kind_of_flag_is_known_to_the_compiler(compile_ok: CompileOk) -> None:
     flags = (
         "-std=c++20", "-ffp-contract=fast", "-fno-math-errno", "-fno-signed-zeros", "-munsafe-fp-atomics", "-Wall",
@@ -183,6 +185,7 @@ def test_fast_math_uses_its_own(sandbox: Sandbox) -> None:
     assert used_header(sandbox, "#include <hip/hip_runtime.h>\n" + SAXPY, "-ffast-math") == "fast-math"
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("preamble", "flags"),
     [
@@ -205,6 +208,7 @@ def test_a_macro_of_the_header_set_in_the_source_has_its_effect(compile_ok: Comp
     assert compile_ok(source).result.ok
 
 
+@pytest.mark.thorough
 def test_the_code_is_the_same_with_the_precompiled_header_and_without(sandbox: Sandbox) -> None:
     flags = parse_flags(["-O3"])
     header = run_compile(sandbox, REVERSE, arch="gfx942", flags=flags, file_name="k.hip")

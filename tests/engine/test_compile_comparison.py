@@ -37,6 +37,7 @@ def test_other_flags_are_compared_and_worse_is_bad_news(engine: Engine) -> None:
     assert not Compile.good(answer)
 
 
+@pytest.mark.thorough
 def test_a_record_is_compared_as_it_was_and_compiled_again_where_that_is_asked(engine: Engine) -> None:
     kept = engine.do(Compile(source=TABLE, flags=SMALL))
     name = f"attempt:{kept.attempt}"
@@ -57,6 +58,7 @@ def test_the_answer_of_an_earlier_compile_is_a_baseline(engine: Engine) -> None:
         engine.do(Compile(source=TABLE, flags=SMALL, compare_to=kept, old_arch="gfx90a"))
 
 
+@pytest.mark.thorough
 def test_another_architecture_and_another_language_are_compared(engine: Engine) -> None:
     answer = engine.do(Compile(source=TABLE, flags=SMALL, arch="gfx1100", compare_to=TABLE, old_arch="gfx942"))
     assert answer.comparison is not None

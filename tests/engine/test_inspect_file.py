@@ -15,6 +15,7 @@ from amdkernel_mcp.progress import silent
 from amdkernel_mcp.results.inspection import InspectResult
 from tests.compiler.kernels import LOOKUP, REVERSE
 from tests.foreign_objects import Metadata, bundle, metadata_of, with_header, with_metadata
+from tests.one_in import one_in
 
 pytestmark = pytest.mark.sandbox
 
@@ -66,7 +67,9 @@ def inspect(sandbox: Sandbox, tmp_path: Path) -> Inspect:
     return inspect
 
 
-@pytest.mark.parametrize("arch", ["gfx90a", "gfx942", "gfx950", "gfx1100", "gfx1201"])
+@pytest.mark.parametrize(
+    "arch", one_in(9, ["gfx90a", "gfx942", "gfx950", "gfx1100", "gfx1201"], others=pytest.mark.thorough)
+)
 def test_our_own_kernels_have_the_resources_that_compile_reports(
     sandbox: Sandbox, tmp_path: Path, inspect: Inspect, arch: str
 ) -> None:
@@ -117,12 +120,16 @@ def test_mangled_names_are_shown_as_in_the_source_and_what_is_not_emulated_by_ke
 
 @pytest.mark.parametrize(
     ("file", "archs"),
-    [
-        ("bundle", ["gfx1201", "gfx942"]),
-        ("compressed", ["gfx1201", "gfx942"]),
-        ("program.o", ["gfx90a", "gfx950"]),
-        ("program.so", ["gfx1100", "gfx90a", "gfx950"]),
-    ],
+    one_in(
+        9,
+        [
+            ("bundle", ["gfx1201", "gfx942"]),
+            ("compressed", ["gfx1201", "gfx942"]),
+            ("program.o", ["gfx90a", "gfx950"]),
+            ("program.so", ["gfx1100", "gfx90a", "gfx950"]),
+        ],
+        others=pytest.mark.thorough,
+    ),
 )
 def test_bundles_and_programs_are_opened(
     built: dict[str, bytes], inspect: Inspect, file: str, archs: list[str]

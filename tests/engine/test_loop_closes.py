@@ -74,6 +74,7 @@ def test_a_copy_with_a_comment_is_one_times_as_fast_exactly(engine: Engine, prob
     assert profile.case == "n=262144"
 
 
+@pytest.mark.thorough
 def test_what_is_known_is_not_emulated_again(engine: Engine, problem: str, tmp_path: Path) -> None:
     said: list[str] = []
     first = engine.do(Benchmark(problem=problem, source=DOUBLES, baseline=WASTES), on_progress=said.append)
@@ -93,6 +94,7 @@ def test_what_is_known_is_not_emulated_again(engine: Engine, problem: str, tmp_p
     engine.do(Benchmark(problem=problem, source=DOUBLES, baseline=WASTES), on_progress=said.append)
 
 
+@pytest.mark.thorough
 def test_another_case_is_chosen_by_its_sizes_and_unknown_names_are_errors(engine: Engine, problem: str) -> None:
     assert engine.do(Benchmark(problem=problem, source=DOUBLES, case="n=300")).case == "n=300"
     with pytest.raises(InputError, match="no announced case"):

@@ -21,20 +21,18 @@ OTHER_ARCHS = sorted(set(EMULATED) - {"gfx942"})
 
 
 def verdicts():
-    """Each kernel of each problem; the gate takes the better one and a broken one, where they are quick."""
-    in_gate = {(problem, "better") for problem in EXPECTED if problem != "transpose"} | {("vector_add", "naive")}
-    for problem, kernels in EXPECTED.items():
-        quick = (kernel for kernel in kernels if kernel.startswith("broken_") and kernel != "broken_barrier")
-        in_gate.add((problem, next(quick)))
+    """Each kernel of each problem; `make test` takes some good and some broken ones that are quick."""
+    in_gate = {("vector_add", "naive"), ("row_softmax", "better"), ("gemm_f16", "better"), ("histogram", "better")}
+    in_gate |= {("row_softmax", "broken_tail"), ("gemm_f16", "broken_layout"), ("histogram", "broken_race")}
     rest = [pair for pair in KERNELS if pair not in in_gate]
     yield from (pytest.param(*pair, id="-".join(pair)) for pair in KERNELS if pair in in_gate)
     yield from one_in(2, (pytest.param(*pair, id="-".join(pair), marks=pytest.mark.thorough) for pair in rest))
 
 
 def pairs_of_other_archs():
-    """Each good kernel on each other GPU: a kernel for each GPU in the gate, a GPU for each kernel in the full one."""
+    """Each good kernel on each other GPU: one in `make test`, a GPU for each kernel in the full gate."""
     better = [pair for pair in CORRECT if pair[1] == "better"]
-    in_gate = {(arch, *pair) for arch, pair in zip(OTHER_ARCHS, better, strict=False)}
+    in_gate = {(OTHER_ARCHS[0], *better[0])}
     turns = {(OTHER_ARCHS[turn % len(OTHER_ARCHS)], *pair) for turn, pair in enumerate(CORRECT)}
     for one in ((arch, *pair) for arch in OTHER_ARCHS for pair in CORRECT):
         marks = [] if one in in_gate else [pytest.mark.thorough]

@@ -33,6 +33,7 @@ def outcome(printed: str) -> list[Any]:
     return found
 
 
+@pytest.mark.thorough
 def test_a_full_disk_before_the_first_record(tmp_path: Path) -> None:
     fill = "Path(data, 'fill').write_bytes(bytes((1 << 20) - 4096))\n"
     verdict, attempt, why = outcome(run_with(SMALL_DISK, tmp_path, fill + "print(json.dumps(record()))"))

@@ -315,6 +315,7 @@ def test_work_that_lost_its_lease_is_done_again(store: Stores) -> None:
     assert (job.status, len(done)) == ("done", 2)
 
 
+@pytest.mark.thorough
 def test_a_server_that_starts_before_its_database_keeps_jobs_once_it_answers(own: Settings) -> None:
     tries: list[int] = []
 

@@ -36,6 +36,7 @@ def ported(engine: Engine, source: str, *, keep_warps: bool = False, verify: boo
     return engine.do(Port(source=source, options=PortOptions(keep_warps=keep_warps, verify=verify)))
 
 
+@pytest.mark.thorough
 def test_a_mistake_of_waves_of_64_has_its_line_and_is_none_with_warps_of_32(engine: Engine) -> None:
     source = WAVE64[EARLY]
     plain = ported(engine, source)

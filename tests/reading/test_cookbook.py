@@ -31,7 +31,7 @@ from amdkernel_mcp.results.kernels import CheckResult, FindingKind
 from tests.snapshots import assert_snapshot
 
 FINDINGS = set(get_args(FindingKind))
-IN_GATE = ("row-reduction", "lds-transpose")
+IN_GATE = ("row-reduction",)
 SECTIONS = ["The kernel", "What it gains", "How it works", "Common mistakes", "Sources"]
 SECTIONS += ["The naive kernel", "The problem"]
 

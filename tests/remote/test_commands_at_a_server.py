@@ -130,6 +130,7 @@ def test_wrong_input_is_said_in_a_sentence_and_starts_no_job(
     assert ids(team_of_two.url) == before
 
 
+@pytest.mark.thorough
 def test_a_token_that_is_missing_wrong_or_open_to_others_is_named(team_of_two: HttpServer, tmp_path: Path) -> None:
     words = ("compile", NAIVE)
     code, _, err = amdkernel(team_of_two.url, *words, token=None)
@@ -145,6 +146,7 @@ def test_a_token_that_is_missing_wrong_or_open_to_others_is_named(team_of_two: H
     assert amdkernel(team_of_two.url, "jobs", "--token-file", file, token=None)[0] == 0
 
 
+@pytest.mark.thorough
 def test_an_address_without_such_a_server_is_explained(team_of_two: HttpServer) -> None:
     words = ("compile", NAIVE)
     code, _, err = amdkernel(f"http://127.0.0.1:{free_port()}", *words)

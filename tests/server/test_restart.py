@@ -20,6 +20,7 @@ def anyio_backend() -> str:
     return "asyncio"
 
 
+@pytest.mark.thorough
 async def test_a_job_of_a_killed_server_is_answered_by_the_next(tmp_path: Path) -> None:
     asked = {"problem": "vector_add", "source": KERNEL, "wait_s": 0}
     with http_server(tmp_path, tokens=TOKENS) as server:

@@ -77,6 +77,7 @@ async def called(client: Client, tool: str, **arguments: object) -> Any:
     return {"text": [part.text for part in answer.content], "data": answer.structured_content or {}}
 
 
+@pytest.mark.thorough
 async def test_every_tool_that_shows_a_shared_problem_quotes_it(client: Client) -> None:
     assert_quoted(await called(client, "list_problems"), 2)
     assert_quoted(await called(client, "read_doc", ref="problem:theirs"))

@@ -17,6 +17,7 @@ from mcp.client.stdio import StdioServerParameters, stdio_client
 
 from amdkernel_mcp.remote.envelope import CAPABILITIES_KEY, VERSION_KEY
 from amdkernel_mcp.stdio.handshake import LISTS
+from tests.one_in import one_in
 from tests.tools.names import NAMES
 
 RELAY = """
@@ -100,6 +101,7 @@ def test_lists_before_the_client_says_that_it_is_initialized(connection: Connect
     assert_called(connection.ask("tools/call", CALL))
 
 
+@pytest.mark.thorough
 def test_lists_before_initialize(connection: Connection) -> None:
     assert "result" in connection.ask("tools/list", {})
     assert "result" in connection.ask("initialize", OPENING)
@@ -108,6 +110,7 @@ def test_lists_before_initialize(connection: Connection) -> None:
     assert_called(connection.ask("tools/call", CALL))
 
 
+@pytest.mark.thorough
 def test_discover_then_calls_with_an_envelope(connection: Connection) -> None:
     assert connection.ask_enveloped("server/discover")["result"]["supportedVersions"] == ["2026-07-28"]
     for method in LISTS:
@@ -133,6 +136,7 @@ def test_discover_then_initialize(connection: Connection) -> None:
     assert_called(connection.ask("tools/call", CALL))
 
 
+@pytest.mark.thorough
 def test_discover_then_initialize_when_the_server_could_have_started_in_between(connection: Connection) -> None:
     connection.start_server()
     assert "result" in connection.ask_enveloped("server/discover")
@@ -151,6 +155,7 @@ def test_discover_in_a_version_of_the_future_then_initialize(connection: Connect
     assert_called(connection.ask("tools/call", CALL))
 
 
+@pytest.mark.thorough
 def test_initialize_then_discover_is_refused_by_the_server_and_calls_continue(connection: Connection) -> None:
     assert "result" in connection.ask("initialize", OPENING)
     connection.notify("notifications/initialized")
@@ -159,6 +164,7 @@ def test_initialize_then_discover_is_refused_by_the_server_and_calls_continue(co
     assert_called(connection.ask("tools/call", CALL))
 
 
+@pytest.mark.thorough
 def test_a_call_with_an_envelope_then_initialize_is_refused_by_the_server(connection: Connection) -> None:
     connection.start_server()
     assert_called(connection.ask_enveloped("tools/call", **CALL))
@@ -167,7 +173,11 @@ def test_a_call_with_an_envelope_then_initialize_is_refused_by_the_server(connec
 
 
 @pytest.mark.anyio
-@pytest.mark.parametrize("orders", [["discover"], ["initialize"], ["discover", "initialize"]], ids="-".join)
+@pytest.mark.parametrize(
+    "orders",
+    one_in(9, [["discover"], ["initialize"], ["discover", "initialize"]], others=pytest.mark.thorough),
+    ids="-".join,
+)
 async def test_a_client_of_the_mcp_library_lists_and_calls_tools(tmp_path: Path, orders: list[str]) -> None:
     gate = tmp_path / "gate"
     server = StdioServerParameters(command=sys.executable, args=["-c", RELAY, str(gate)])

@@ -11,6 +11,7 @@ from fastmcp.client.transports import StdioTransport
 from amdkernel_mcp.config import load_settings
 from amdkernel_mcp.errors import SettingsError
 from amdkernel_mcp.server.app import build_server
+from tests.one_in import one_in
 
 pytestmark = pytest.mark.anyio
 COMMAND = str(Path(sys.executable).with_name("amdkernel-mcp"))
@@ -26,15 +27,19 @@ async def listed(arguments: list[str], environment: dict[str, str], home: Path) 
 
 @pytest.mark.parametrize(
     ("arguments", "environment", "file", "names"),
-    [
-        (["--read-only"], {}, "", READING),
-        ([], {"AMDKERNEL_READ_ONLY": "1"}, "", READING),
-        ([], {}, "read_only = true\n", READING),
-        (["--tools", "read_doc,check_kernel"], {}, "", ["check_kernel", "read_doc"]),
-        (["--tools=read_doc", "--no-relay"], {}, "", ["read_doc"]),
-        ([], {}, 'tools = ["read_doc"]\n', ["read_doc"]),
-        (["--read-only", "--tools=read_doc,check_kernel"], {}, "", ["read_doc"]),
-    ],
+    one_in(
+        4,
+        [
+            (["--read-only"], {}, "", READING),
+            ([], {"AMDKERNEL_READ_ONLY": "1"}, "", READING),
+            ([], {}, "read_only = true\n", READING),
+            (["--tools", "read_doc,check_kernel"], {}, "", ["check_kernel", "read_doc"]),
+            (["--tools=read_doc", "--no-relay"], {}, "", ["read_doc"]),
+            ([], {}, 'tools = ["read_doc"]\n', ["read_doc"]),
+            (["--read-only", "--tools=read_doc,check_kernel"], {}, "", ["read_doc"]),
+        ],
+        others=pytest.mark.thorough,
+    ),
 )
 async def test_flags_environment_and_file_select_tools(
     arguments: list[str], environment: dict[str, str], file: str, names: list[str], tmp_path: Path

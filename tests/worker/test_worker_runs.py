@@ -176,6 +176,7 @@ def test_sigterm_finishes_what_runs_and_takes_nothing_new(server: Server) -> Non
     assert draining.process.wait(60) == 0
 
 
+@pytest.mark.thorough
 def test_sigterm_finishes_a_job_of_several_runs_that_has_begun(server: Server) -> None:
     draining = server.connected("patient")
     with server.hub.job(lambda _: None):
@@ -189,6 +190,7 @@ def test_sigterm_finishes_a_job_of_several_runs_that_has_begun(server: Server) -
     assert "draining: takes no new job, and finishes those that have begun here" in draining.log.read_text()
 
 
+@pytest.mark.thorough
 def test_a_run_of_a_killed_worker_is_taken_by_the_next_of_its_name(server: Server) -> None:
     first = server.connected("killed")
     run = Run(server, "killed", "sleep 3")

@@ -9,6 +9,7 @@ from amdkernel_mcp.checking.cases.call import Call
 from amdkernel_mcp.checking.conditioning import conditioning_of, most_allowed, rounding_scales
 from amdkernel_mcp.checking.expected.reference import expected_outputs, rounded_outputs
 from amdkernel_mcp.problems.problem_file import load_problem
+from tests.one_in import one_in
 
 pytestmark = pytest.mark.sandbox
 
@@ -55,7 +56,7 @@ EXACT = {
 }
 
 
-@pytest.mark.parametrize("name", EXACT)
+@pytest.mark.parametrize("name", one_in(9, EXACT, others=pytest.mark.thorough))
 def test_what_float32_can_hold_stays_exact(moves, name):
     assert moves(EXACT[name]).max() == 0
 
@@ -75,7 +76,7 @@ ROUNDS = {
 }
 
 
-@pytest.mark.parametrize("name", ROUNDS)
+@pytest.mark.parametrize("name", one_in(9, ROUNDS, others=pytest.mark.thorough))
 def test_what_float32_cannot_hold_moves_by_a_few_steps(moves, name):
     moved = moves(ROUNDS[name])
     assert np.count_nonzero(moved) > 0.2 * moved.size
@@ -90,6 +91,7 @@ def test_what_cancels_has_the_scale_of_its_terms(sandbox, problem_of):
     assert 0.3 < np.median(scales["y"]) < 3, "1 - e rounds at 1, though y is below 0.003"
 
 
+@pytest.mark.thorough
 def test_two_runs_are_alike(sandbox, problem_of):
     problem = problem_of("return {'y': np.tanh(x @ x)}")
     one, two = (rounded_outputs(sandbox, problem, call_of(problem), [1, 2]) for _ in range(2))
@@ -97,6 +99,7 @@ def test_two_runs_are_alike(sandbox, problem_of):
     assert one[0]["y"].tobytes() != one[1]["y"].tobytes()
 
 
+@pytest.mark.thorough
 def test_a_share_of_the_size_of_the_output_is_the_most(sandbox, problem_of):
     problem = problem_of("return {'y': (1e6 + x) - 1e6}")
     call = call_of(problem)

@@ -53,6 +53,7 @@ def tuned(engine: Engine, problem: str) -> TuneResult:
     return engine.do(Tune(problem=problem, source=KERNEL, options=TuneOptions(shapes=SHAPES)))
 
 
+@pytest.mark.thorough
 def test_each_shape_has_its_best_values_and_a_wrong_row_is_best_nowhere(tuned: TuneResult) -> None:
     best = {shape.shape: (shape.best or {}).get("HOW") for shape in tuned.shapes}
     assert best == {f"n={n}": "0" if n <= 1000 else "1" for n in (128, 256, 640, 1536, 2048, 3072)}
@@ -72,6 +73,7 @@ def test_the_rule_is_judged_on_shapes_that_it_was_not_fitted_on(tuned: TuneResul
     assert "on 1 held-out shape the rule of 2 leaves takes 1 times the best row's time" in tuned.reason
 
 
+@pytest.mark.thorough
 def test_one_record_repeats_the_whole(engine: Engine, tuned: TuneResult) -> None:
     assert tuned.attempt
     again = engine.attempts.replay(tuned.attempt)

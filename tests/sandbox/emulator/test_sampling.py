@@ -8,7 +8,7 @@ import pytest
 
 from amdkernel_mcp.execution.sandbox import Sandbox
 
-pytestmark = pytest.mark.sandbox
+pytestmark = [pytest.mark.sandbox, pytest.mark.thorough]
 
 KERNELS = Path(__file__).parents[3] / "benchmarks" / "inside" / "sampled_kernels.hip"
 ALIKE = ("gemm_tiled 1024", "gemm_naive 500", "transpose_naive 1001", "transpose_tiled 1024", "block_sums 1000001",

@@ -20,7 +20,7 @@ BUFFERED = "printf_buffered"
 DEVICES = {"devices": "2"}
 FLAGS = {"openmp": "-fopenmp", BUFFERED: "-mprintf-kind=buffered -DBUFFERED"}
 IN_GATE = "gfx1201"
-PROGRAMS_IN_GATE = ("assertion", "printf", "semantics", "streams", "unfinished")
+PROGRAMS_IN_GATE = ("assertion", "printf", "streams")
 OTHER_PROGRAMS = [program for program in (*PROGRAMS, BUFFERED) if program not in PROGRAMS_IN_GATE]
 OTHER_ARCHS = [
     pytest.param(arch, marks=() if arch == IN_GATE else pytest.mark.thorough)

@@ -78,6 +78,7 @@ def test_of_two_names_an_edit_away_the_likelier_slip_is_meant(slips: Index) -> N
     assert search(slips, "lib_dgmem").applied == ["lib_dgmem was read as lib_dgemm"], "two letters were swapped"
 
 
+@pytest.mark.thorough
 @pytest.mark.slow
 def test_of_names_of_the_hip_api_with_one_slip_99_in_100_come_first(rocm_index: Index) -> None:
     rows = list(answered(rocm_index, 300))
