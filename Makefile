@@ -14,6 +14,9 @@ LOCK   := $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --gene
 # The tests of a file share fixtures, so one worker runs them; files with slow tests start first (tests/conftest.py).
 PYTEST := $(BIN)/pytest -n 2 --dist loadfile --no-loadscope-reorder --durations=60
 
+# Where it is set, each of a thousand processes compiles all modules anew.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: demo dev test test-all test-selected soak lint types test-types contracts setup docs site sbom lock dist bench conformance clean
 
 $(STAMP): pyproject.toml requirements/product.txt requirements/build.txt
