@@ -3,9 +3,9 @@
     select_tests.py RECORD     prints the paths for pytest on stdout, and why on stderr
 
 The change is what lies between HEAD and its merge-base with the main branch. On the main branch it is what came after
-the last commit that RECORD names, where `.ci/run` writes each commit that a full run passed. When neither is known,
-every test is selected. A file of tests uses the modules that it imports, what these import in turn, and the folders
-that they read.
+the last commit that passed every test, by RECORD, where `.ci/run` writes each commit that passed and the turn of the
+thorough tests that it had. When neither is known, every test is selected. A file of tests uses the modules that it
+imports, what these import in turn, and the folders that they read.
 """
 
 import ast
@@ -131,7 +131,8 @@ def _names(text: str, folder: str) -> bool:
 def base_commit(repository: Path, record: Path) -> str | None:
     """The commit to compare HEAD with; None when none is known, which means every test.
 
-    record: a file with the commits that a full run passed, one in each line.
+    record: a file with the commits that passed, `COMMIT K/N` in each line: with the K-th of N parts of the thorough
+    tests. A commit has passed every test once each part has passed there or later.
     """
     head = _git(repository, "rev-parse", "HEAD")
     for main in ("origin/main", "main"):
@@ -140,9 +141,14 @@ def base_commit(repository: Path, record: Path) -> str | None:
             if fork != head:
                 return fork
             break  # HEAD is on the main branch
-    passed = set(record.read_text(encoding="utf-8").split()) if record.exists() else set()
-    earlier = (_git(repository, "rev-list", "HEAD") or "").split()
-    return next((commit for commit in earlier if commit in passed), None)
+    passed = [line.split() for line in record.read_text(encoding="utf-8").splitlines()] if record.exists() else []
+    seen: dict[str, set[str]] = {}  # by N
+    for commit in (_git(repository, "rev-list", "HEAD") or "").split():
+        for turn, of in (line[1].split("/") for line in passed if line[0] == commit):
+            seen.setdefault(of, set()).add(turn)
+        if any(len(turns) == int(of) for of, turns in seen.items()):
+            return commit
+    return None
 
 
 def _git(repository: Path, *arguments: str) -> str | None:

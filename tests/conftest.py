@@ -1,8 +1,8 @@
 """Fixtures that all tests share, the order of the files, and a warning about long calls."""
 
-import math
 import os
 import time
+import zlib
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 
@@ -56,17 +56,27 @@ def _open_with_image_of_this_checkout() -> DockerSandbox:
     return DockerSandbox(daemon, setup(mine, print).image_id)
 
 
-# CI gives the time at which it begins no further thorough test, in seconds since 1970: those of `make test` come first.
+# CI gives the time at which it begins no further thorough test, in seconds since 1970, and the part of the files whose
+# thorough tests run: `K/N` is the K-th of N, counted from 0. Each day has another K.
 UNTIL_S = float(os.environ.get("AMDK_THOROUGH_UNTIL") or "inf")
+TURN, TURNS = map(int, (os.environ.get("AMDK_THOROUGH_TURN") or "0/1").split("/"))
 NOT_REACHED = "the time for thorough tests was over"
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Files with slow tests start first. Where the time may end, other files are the last ones on each day."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leaves out the thorough tests of other turns. Files with slow tests start first."""
+    other = [item for item in items if item.get_closest_marker("thorough") and turn_of(item) != TURN]
+    if other:
+        config.hook.pytest_deselected(items=other)
+        left_out = set(other)
+        items[:] = [item for item in items if item not in left_out]
     slow = {item.path for item in items if item.get_closest_marker("slow")}
-    files = {path: number for number, path in enumerate(dict.fromkeys(item.path for item in items))}
-    shift = int(UNTIL_S // 86400) * 37 if math.isfinite(UNTIL_S) else 0
-    items.sort(key=lambda item: (item.path not in slow, (files[item.path] + shift) % len(files)))
+    items.sort(key=lambda item: item.path not in slow)
+
+
+def turn_of(item: pytest.Item) -> int:
+    """That of its file, whatever other files there are: the tests of a file share what takes long to set up."""
+    return zlib.crc32(item.path.relative_to(item.config.rootpath).as_posix().encode()) % TURNS
 
 
 @pytest.hookimpl(tryfirst=True)

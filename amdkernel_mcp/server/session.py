@@ -186,7 +186,7 @@ class Session:
         if job.owner != owner():  # what was made and measured is its owner's alone
             seen = place | {"progress": None}
             return AnsweredJob(job_id=job.id, owner=job.owner, status=job.status, **seen)
-        status = job.status  # before the answer, which is there when a job has ended
+        status = job.status  # before the answer: a job that has ended has one
         answers: dict[str, Any] = {VERB_NAMED[job.request.verb].key: job.answer}
         return self._fit(
             AnsweredJob(

@@ -44,15 +44,28 @@ def test_a_branch_is_compared_with_the_commit_where_it_left_main(history: Path, 
 
 def test_main_is_compared_with_the_last_commit_that_a_full_run_passed(history: Path, tmp_path: Path) -> None:
     record = tmp_path / "full_runs"
-    record.write_text(git(history, "rev-parse", "HEAD~2") + "\n")
+    record.write_text(git(history, "rev-parse", "HEAD~2") + " 0/1\n")
     base = base_commit(history, record)
     assert base == git(history, "rev-parse", "HEAD~2")
     assert changed_files(history, base) == ["docs", "isa"], "what came before the last commit is part of the change"
 
 
+def test_a_commit_has_passed_once_each_part_of_the_thorough_tests_has_passed_there_or_later(
+    history: Path, tmp_path: Path
+) -> None:
+    record = tmp_path / "full_runs"
+    first, isa, docs = (git(history, "rev-parse", f"HEAD~{back}") for back in (2, 1, 0))
+    record.write_text(f"{first} 0/3\n{isa} 1/3\n{docs} 1/3\n")
+    assert base_commit(history, record) is None, "the third part has run nowhere"
+    record.write_text(f"{first} 0/3\n{isa} 1/3\n{docs} 2/3\n")
+    assert base_commit(history, record) == first
+    record.write_text(f"{first} 0/3\n{isa} 1/3\n{docs} 2/3\n{isa} 0/3\n")
+    assert base_commit(history, record) == isa
+
+
 def test_without_a_full_run_on_record_there_is_nothing_to_compare_with(history: Path, tmp_path: Path) -> None:
     record = tmp_path / "full_runs"
-    record.write_text("0123456789012345678901234567890123456789\n")
+    record.write_text("0123456789012345678901234567890123456789 0/1\n")
     assert base_commit(history, record) is None
     assert base_commit(history, tmp_path / "none") is None
 
