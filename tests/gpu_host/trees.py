@@ -30,7 +30,7 @@ NODES = f"{KFD}/topology/nodes"
 _CPU = "cpu_cores_count 96\nsimd_count 0\ndrm_render_minor 0\ngfx_target_version 0\nunique_id 0\n"
 AS_OTHER_DAEMON = "/machine/docker-as-rootless {}; until [ -S /run/docker.sock ]; do sleep 0.1; done"
 AS_ITSELF = "kill $(cat /run/as-rootless.pid); mv -f /run/docker-with-root.sock /run/docker.sock"
-EACH_KIND = ("mi300x_vf", "rx7900xt_suspended")  # what is least like the box itself
+EACH_KIND = ("rx7900xt_suspended",)  # what is least like the box itself
 _EMPTY = (f"{KFD}/proc", "fs/cgroup")
 
 
