@@ -168,9 +168,9 @@ def take(address: str, browser: Chromium, every: Path | None) -> None:
     browser.wait_for(f"{queue}?.rows.length > 1 && !{queue}.textContent.includes('–')")  # each has an expected wait
     if every is None:
         PICTURES.mkdir(exist_ok=True)
-        profile(browser, PICTURES)
         picture(browser, PICTURES / "light.png", 1280, "light", 900)
         picture(browser, PICTURES / "dark-phone.png", 390, "dark", 1000)
+        profile(browser, PICTURES)  # last: it leaves the page
         return
     every.mkdir(parents=True, exist_ok=True)
     sizes: tuple[tuple[int, Theme], ...] = ((1280, "light"), (1280, "dark"), (390, "light"), (390, "dark"))
