@@ -1,0 +1,44 @@
+"""The docstrings inside a wheel as documents: the newest reference of HIP's API comes with AMD's Python bindings.
+
+Set-up fetches these wheels for the sandbox by name, from whatever package index this Python's pip has. So the index has
+HIP's newest API on a machine that reaches no site of documentation.
+"""
+
+import zipfile
+from pathlib import Path
+
+from amdkernel_mcp.search.corpus.declared import SourceSpec
+from amdkernel_mcp.search.formats.docstrings import pages_of_module
+
+LARGEST_MODULE_BYTES = 4_000_000
+
+
+def take_docstrings(wheel: Path, spec: SourceSpec, target: Path) -> int:
+    """Writes the docstrings of the modules that `spec` takes as Markdown below `target`; how many pages.
+
+    A wheel that is damaged, and a module that is not Python, have none.
+    """
+    count = 0
+    try:
+        with zipfile.ZipFile(wheel) as archive:
+            for member in archive.infolist():
+                if not spec.wants(member.filename) or member.file_size > LARGEST_MODULE_BYTES:
+                    continue
+                text = archive.read(member).decode("utf-8", errors="replace")
+                for path, page in _pages(member.filename, text):
+                    into = target / path
+                    into.parent.mkdir(parents=True, exist_ok=True)
+                    into.write_text(page, encoding="utf-8")
+                    count += 1
+    except (OSError, zipfile.BadZipFile):
+        return count
+    return count
+
+
+def _pages(path: str, text: str) -> list[tuple[str, str]]:
+    if path.startswith("/") or ".." in path:
+        return []
+    try:
+        return list(pages_of_module(path, text))
+    except (SyntaxError, ValueError, RecursionError):
+        return []
