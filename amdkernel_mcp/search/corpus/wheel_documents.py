@@ -22,10 +22,11 @@ def take_docstrings(wheel: Path, spec: SourceSpec, target: Path) -> int:
     try:
         with zipfile.ZipFile(wheel) as archive:
             for member in archive.infolist():
-                if not spec.wants(member.filename) or member.file_size > LARGEST_MODULE_BYTES:
+                name = member.filename
+                inside = not name.startswith("/") and ".." not in name
+                if not inside or not spec.wants(name) or member.file_size > LARGEST_MODULE_BYTES:
                     continue
-                text = archive.read(member).decode("utf-8", errors="replace")
-                for path, page in _pages(member.filename, text):
+                for path, page in pages_of_module(name, archive.read(member).decode("utf-8", errors="replace")):
                     into = target / path
                     into.parent.mkdir(parents=True, exist_ok=True)
                     into.write_text(page, encoding="utf-8")
@@ -33,12 +34,3 @@ def take_docstrings(wheel: Path, spec: SourceSpec, target: Path) -> int:
     except (OSError, zipfile.BadZipFile):
         return count
     return count
-
-
-def _pages(path: str, text: str) -> list[tuple[str, str]]:
-    if path.startswith("/") or ".." in path:
-        return []
-    try:
-        return list(pages_of_module(path, text))
-    except (SyntaxError, ValueError, RecursionError):
-        return []

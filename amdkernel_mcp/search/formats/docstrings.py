@@ -23,9 +23,12 @@ _FIRST_WORD = re.compile(r"^_*(?:hip)?(?:[A-Z]+(?=[A-Z][a-z])|[A-Z]?[a-z]+)")
 def pages_of_module(path: str, text: str) -> Iterator[tuple[str, str]]:
     """(path of the page, its Markdown) of a module's public functions and classes that have a docstring.
 
-    Raises SyntaxError for what is not Python.
+    What is not Python, or nested too deeply to be read, has none.
     """
-    entries = dict(_entries(ast.parse(text)))
+    try:
+        entries = dict(_entries(ast.parse(text)))
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return
     module = PurePosixPath(path).with_suffix("")
     name = module.parent if module.name == "__init__" else module
     if len(entries) <= MOST_OF_A_PAGE:

@@ -44,7 +44,7 @@ _HIP_NAME = re.compile(r"`((?:hip|HIP|rocblas_|rocsparse_|rocsolver_|rocrand_|mi
 _DIGITS_AND_SPACE = re.compile(r"[\d\W]+")
 _TABLE_FILE = re.compile(r"\.ya?ml/")
 _ROW_CHARS = 40
-_TELLING_NAME = 5  # letters; folders that begin with `hip-` or `rocm-` are no copies
+_TELLING_NAME = 5  # letters; a folder that begins with `hip-` or `rocm-` is not a copy
 EMBEDDED_AT_ONCE = 500
 _IDENTIFIER = re.compile(r"^[\w-]+$")
 

@@ -38,7 +38,7 @@ def _declaration(name: str, text: str) -> tuple[str, ...] | None:
 
 
 def _in_brackets(text: str, start: int) -> str:
-    """What stands between the bracket that opens before `start` and the one that closes it."""
+    """What is in the bracket that opens before `start`."""
     depth = 1
     for at in range(start, len(text)):
         depth += (text[at] == "(") - (text[at] == ")")
