@@ -95,7 +95,7 @@ def test_of_names_of_the_hip_api_with_one_slip_99_in_100_come_first(rocm_index: 
         ("hipmalolc", "hipmalloc", True),
         ("hipmallob", "hipmalloc", True),
         ("ihpmalloc", "hipmalloc", True),
-        ("hipmalocl", "hipmalloc", True),
+        ("hipmallco", "hipmalloc", True),
         ("hipmaocl", "hipmalloc", False),
         ("hipmall", "hipmalloc", False),
         ("hopmalloe", "hipmalloc", False),
