@@ -22,6 +22,7 @@ from amdkernel_mcp.search.corpus.archive import extract_text
 from amdkernel_mcp.search.corpus.debian import open_archive
 from amdkernel_mcp.search.corpus.declared import SourceSpec, load_specs
 from amdkernel_mcp.search.corpus.sandbox_documents import sandbox_documents
+from amdkernel_mcp.search.corpus.wheel_documents import take_docstrings
 
 _SUBSTITUTION = re.compile(r'^\s*subst\("(\w+)", "(\w+)", "(\w+)"\);', re.MULTILINE)
 _LEAST_SUBSTITUTIONS = 100
@@ -47,8 +48,8 @@ def fetch_default_corpus(settings: Settings, on_progress: Progress = silent) -> 
     corpus.parent.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory(prefix="corpus-", dir=corpus.parent) as scratch:
         made = Path(scratch)
-        sandbox = sandbox_documents(settings)
-        origins = {spec.name: found for spec in specs if (found := _copy_installed(spec, made, sandbox))}
+        sandbox, wheels = sandbox_documents(settings), settings.cache_dir / "wheels"
+        origins = {spec.name: found for spec in specs if (found := _copy_installed(spec, made, sandbox, wheels))}
         missing = [spec for spec in specs if spec.name not in origins and spec.packages]
         reasons: list[str] = []
         if missing:
@@ -129,14 +130,17 @@ def _package_tar(deb: Path) -> Iterator[tarfile.TarFile]:
             unpack.kill()
 
 
-def _copy_installed(spec: SourceSpec, made: Path, sandbox: Path) -> _Origin | None:
-    """The documents of the sandbox, or of an installation on this host, if they have them."""
+def _copy_installed(spec: SourceSpec, made: Path, sandbox: Path, wheels: Path) -> _Origin | None:
+    """The documents of the sandbox, of a wheel that set-up fetched, or of an installation on this host."""
     for declared in spec.installed:
-        place = declared.replace("$SANDBOX", glob.escape(str(sandbox)))
+        place = declared.replace("$SANDBOX", glob.escape(str(sandbox))).replace("$WHEELS", glob.escape(str(wheels)))
         if place.startswith("$ROCM_PATH") and "ROCM_PATH" not in os.environ:
             continue
         for path in sorted(glob.glob(os.path.expandvars(place)), reverse=True):
-            if _take(spec, Path(path), made / spec.name):
+            if path.endswith(".whl"):
+                if take_docstrings(Path(path), spec, made / spec.name):
+                    return _Origin(path.rsplit("/", 1)[-1].split("-")[1], path)
+            elif _take(spec, Path(path), made / spec.name):
                 return _Origin(_installed_version(Path(path)), path)
     return None
 

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from html import unescape
 from itertools import zip_longest
 
 from markdown_it import MarkdownIt
@@ -26,6 +27,8 @@ _LINK = re.compile(r"\[([^\]]*)\]\((?:[^()\s]|\([^()]*\))*(?:\s+\"[^\"]*\")?\)")
 _ROLE = re.compile(r"\{[\w:+.-]+\}`([^`<]*?)(?:\s*<[^`>]*>)?`")
 _SUBSTITUTION = re.compile(r"\{\{\s*([\w.]+)\s*\}\}")
 _WIDE = re.compile(r"(?<=\S) {3,}")
+_OVER_TWO_LINES = re.compile(r"\{[\w:+.-]+\}`[^`\n]{1,200}\n[^`\n]{1,200}`|<a\s*\n?\s*href[^<>]{0,400}>", re.IGNORECASE)
+_SYMBOL = re.compile(r"&(?:trade|reg|copy|nbsp|amp|lt|gt|le|ge|times|micro|middot|[mn]dash|hellip);")
 _HEADER_ROWS = re.compile(r"^\s*:header-rows:\s*[1-9]")
 _REFERENCE = re.compile(r"\{(?:num)?ref\}`([\w:.-]+)`")
 _NAMED = re.compile(
@@ -49,7 +52,7 @@ _PARSER.core.ruler.enableOnly(["normalize", "block"])
 
 def parse_markdown(path: str, text: str) -> Page:
     """The page that the Markdown `text` holds."""
-    text = _with_names(visible(text))
+    text = _OVER_TWO_LINES.sub(lambda found: found[0].replace("\n", " "), _with_names(visible(text)))
     keywords = _META.findall(text)
     lines = _without_elements(_without_comments(text)).expandtabs(4).split("\n")
     start = _after_front_matter(lines)
@@ -131,7 +134,7 @@ class _Reader:
                 if label:
                     self.labels.append(label[1])
                 else:
-                    self._keep(_inline(_WIDE.sub("  ", line) if "   " in line else line))
+                    self._keep(_with_symbols(_inline(_WIDE.sub("  ", line) if "   " in line else line)))
                 at += 1
 
     def _keep(self, *lines: str) -> None:
@@ -221,6 +224,13 @@ def _colons_close(lines: list[str], at: int, end: int, marks: str) -> int:
         if line.startswith(marks) and not line.strip(":"):
             return closing
     return end - 1
+
+
+def _with_symbols(text: str) -> str:
+    """`text` with named characters as themselves. A heading keeps them as written: its anchor is made of it."""
+    if "&" not in text:
+        return text
+    return _SYMBOL.sub(lambda found: unescape(found[0]).replace("\N{NO-BREAK SPACE}", " "), text)
 
 
 def _inline(text: str) -> str:

@@ -44,6 +44,7 @@ _HIP_NAME = re.compile(r"`((?:hip|HIP|rocblas_|rocsparse_|rocsolver_|rocrand_|mi
 _DIGITS_AND_SPACE = re.compile(r"[\d\W]+")
 _TABLE_FILE = re.compile(r"\.ya?ml/")
 _ROW_CHARS = 40
+_TELLING_NAME = 5  # letters; a folder that begins with `hip-` or `rocm-` is not a copy
 EMBEDDED_AT_ONCE = 500
 _IDENTIFIER = re.compile(r"^[\w-]+$")
 
@@ -123,8 +124,18 @@ def _sources_of(documents: Documents, open_archives: ExitStack, on_progress: Pro
     root = open_archives.enter_context(unpacked(place, on_progress)) if is_archive(place) else place
     if isinstance(documents, Source):
         return [replace(documents, folder=root)]
-    # Tables last: a row is left out if another source has an entry for it already, with its text in order.
-    return sorted(sources_in(root), key=lambda source: source.name.endswith("-tables"))
+    found = sources_in(root)
+    names = {source.name for source in found}
+    # Tables last: a row is left out if another source has an entry for it already, with its text in order. Sources with
+    # a copy of another's pages next to last: a text is of the source that is read first.
+    return sorted(found, key=lambda source: (source.name.endswith("-tables"), _has_copies(source, names)))
+
+
+def _has_copies(source: Source, names: set[str]) -> bool:
+    """Whether a folder of it is called after another source, as `.claude/skills/flydsl-kernel-authoring` of aiter."""
+    others = {name for name in names if len(name) >= _TELLING_NAME} - {source.name}
+    folders = {part for path in document_paths(source) for part in path.split("/")[:-1]}
+    return any(folder.startswith(f"{name}-") for folder in folders for name in others)
 
 
 def _add_source(writer: "_Writer", source: Source, on_progress: Progress) -> None:
@@ -266,9 +277,9 @@ class _Writer:
                     (weights.title, title),
                     (weights.head, head),
                     (weights.summary, about),
-                    (weights.questions, asked),
                     (weights.body, body),
-                )
+                ),
+                beside=(weights.questions, asked),
             )
             about = asked = []  # count for the first chunk only
 

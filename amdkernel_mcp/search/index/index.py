@@ -11,7 +11,7 @@ from typing import Any
 from amdkernel_mcp.errors import DocumentationError
 from amdkernel_mcp.search.checksum import DAMAGED_HINT, checksum_holds, open_read_only
 
-FORMAT = "10"
+FORMAT = "11"
 NO_INDEX_HINT = "run `amdkernel setup`, or `amdkernel docs build --from DIR` for a folder of your own"
 
 SCHEMA = """

@@ -33,18 +33,17 @@ class PostingsWriter:
     _frequencies: dict[str, "array[float]"] = field(default_factory=lambda: defaultdict(lambda: array("f")))
     _lengths: "array[int]" = field(default_factory=lambda: array("I", [0]))
 
-    def add(self, columns: Iterable[tuple[float, Sequence[str]]]) -> None:
-        """The next passage: (weight, tokens) of each of its columns."""
+    def add(
+        self, columns: Iterable[tuple[float, Sequence[str]]], beside: tuple[float, Sequence[str]] = (0.0, ())
+    ) -> None:
+        """The next passage: (weight, tokens) of each of its columns, and of one that does not count for its length."""
         frequency: dict[str, float] = defaultdict(float)
-        length = 0
-        for weight, tokens in columns:
-            if not weight:
-                continue
-            length += len(tokens)
-            for token in tokens:
+        counted = [(weight, tokens) for weight, tokens in columns if weight]
+        for weight, tokens in (*counted, beside):
+            for token in tokens if weight else ():
                 frequency[token] += weight
         chunk = len(self._lengths)
-        self._lengths.append(length)
+        self._lengths.append(sum(len(tokens) for _, tokens in counted))
         for token, times in frequency.items():
             self._chunks[token].append(chunk)
             self._frequencies[token].append(times)

@@ -160,7 +160,7 @@ def _answers(one: Found, gold: Gold) -> bool:
     """Whether a hit, or the same entry in another version that it names, is the section."""
     if any(_answers(other, gold) for other in one.versions):
         return True
-    if (one.source, stem_of(one.path)) != (gold.source, stem_of(gold.path)):  # a page may change its format
+    if stem_of(one.path) != stem_of(gold.path) or not _is_source(one.source, gold):  # a page may change its format
         return False
     wanted = _plain(gold.heading)
     parts = [_plain(part) for part in one.breadcrumb]
@@ -168,6 +168,12 @@ def _answers(one: Found, gold: Gold) -> bool:
     # A heading that holds " > " itself is several neighbouring parts of a breadcrumb that was joined.
     joined = (" > ".join(below[a:b]) for a in range(len(below)) for b in range(a + 1, len(below) + 1))
     return not wanted or wanted in joined
+
+
+def _is_source(source: str, gold: Gold) -> bool:
+    """Whether the answer is of `source`, or a copy of its page: the index credits a copy to the source that its folder
+    is called after."""
+    return source == gold.source or any(folder.startswith(f"{source}-") for folder in gold.path.split("/")[:-1])
 
 
 def _plain(heading: str) -> str:

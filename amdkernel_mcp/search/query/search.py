@@ -17,6 +17,7 @@ from amdkernel_mcp.search.index.weights import Weights
 from amdkernel_mcp.search.query.filters import ANYTHING, SearchFilters
 from amdkernel_mcp.search.query.query import ALL_ON, Query, Switches, no_name, understand
 from amdkernel_mcp.search.query.rank import Passage, rank
+from amdkernel_mcp.search.query.same_entry import compared
 from amdkernel_mcp.search.query.snippet import WHOLE_CHARS, snippet
 from amdkernel_mcp.search.versions import readable
 
@@ -187,7 +188,7 @@ def _hit(index: Index, query: Query, found: Found, rank: int, *, whole_chars: in
     text = unpack_text(blob)
     whole = found.api and len(text) <= whole_chars
     shown = text.strip() if whole else snippet(text, start, finish, query)
-    others = [f"{OTHER_VERSION}{readable(one.version or one.source)}: {one.ref}" for one in found.versions]
+    others = [_other_version(index, found, text, one) for one in found.versions]
     return Hit(
         rank=rank,
         title=harmless(found.breadcrumb[0]),
@@ -200,6 +201,13 @@ def _hit(index: Index, query: Query, found: Found, rank: int, *, whole_chars: in
         score=round(found.passage.score, 3),
         ref=found.ref,
     )
+
+
+def _other_version(index: Index, shown: Found, text: str, other: Found) -> str:
+    """`also in 7.2.4 (same): REF`."""
+    (blob,) = index.connection.execute("SELECT text FROM sections WHERE id = ?", (other.passage.section,)).fetchone()
+    verdict = compared(shown.breadcrumb[-1], text, unpack_text(blob))
+    return f"{OTHER_VERSION}{readable(other.version or other.source)} ({verdict}): {other.ref}"
 
 
 def _check(index: Index, filters: SearchFilters) -> None:

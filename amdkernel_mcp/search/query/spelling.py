@@ -76,7 +76,8 @@ def _common_word(index: Index, word: str, documents: int) -> str | None:
 def _documented_name(index: Index, word: str) -> str | None:
     """The one name with an entry of its own that is an edit away from a word without; other digits are another name."""
     documented = _documented_names(index)
-    if word in documented:
+    # Most words are near no name, which is seen without the letters of all words: a tenth of a second at a shell.
+    if word in documented or not any(within_one_edit(word, name) for name in documented):
         return None
     near = sorted(
         (rank[:2], name)
@@ -85,6 +86,19 @@ def _documented_name(index: Index, word: str) -> str | None:
     )
     ambiguous = len(near) > 1 and near[0][0] == near[1][0]
     return _as_written(index, near[0][1]) if near and not ambiguous else None
+
+
+def within_one_edit(word: str, name: str) -> bool:
+    """Whether one letter more, fewer or other, or two swapped, make `name` of `word`."""
+    if abs(len(word) - len(name)) > 1:
+        return False
+    short, long = sorted((word, name), key=len)
+    begin = next((at for at, letter in enumerate(short) if letter != long[at]), len(short))
+    if len(short) < len(long):
+        return short[begin:] == long[begin + 1 :]
+    return word[begin + 1 :] == name[begin + 1 :] or (
+        word[begin : begin + 2] == name[begin : begin + 2][::-1] and word[begin + 2 :] == name[begin + 2 :]
+    )
 
 
 def nearest_word(index: Index, word: str, *, least: float = LEAST_LIKENESS, other_than: str = "") -> str | None:

@@ -1,6 +1,7 @@
 """Gathering the documents that a machine can have."""
 
 import json
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -78,3 +79,27 @@ def test_every_source_names_its_licence_and_its_address() -> None:
         assert spec.url
         assert spec.url.startswith("https://")
         assert all(place.url.startswith("https://") for place in spec.online)
+
+
+def test_the_reference_of_hip_is_read_from_the_wheel_that_setup_fetched(offline: Settings) -> None:
+    bindings = (
+        'def hipQuokkaAsync(dst, stream):\n    r"""Copies a quokka.\n\n    See:\n        :py:obj:`~.hipMemcpy`\n\n'
+        "    .. rubric:: C signature\n\n    .. code-block:: c\n\n"
+        "        hipError_t hipQuokkaAsync(void * dst, hipStream_t stream)\n"
+        '    """\n    ...\n\n\ndef _hidden():\n    """Not part of the interface of the bindings."""\n'
+    )
+    wheel = offline.cache_dir / "wheels/cp312/rocm_bindings_hip-10.0.0.0.1.2-cp312-abi3-any.whl"
+    wheel.parent.mkdir(parents=True)
+    with zipfile.ZipFile(wheel, "w") as archive:
+        archive.writestr("rocm/bindings/hip.pyi", bindings)
+        archive.writestr("rocm/bindings/hiprtc.pyi", "this is not Python (")
+    corpus = fetch_default_corpus(offline)
+    listed = {row["source"]: row for row in json.loads((corpus / "SOURCES.json").read_text())}
+    assert listed["hip-api-10"]["version"] == "10.0.0.0.1.2"
+    build_index([corpus], offline.data_dir / "docs.sqlite3")
+    with open_index(offline.data_dir / "docs.sqlite3") as index:
+        first, *others = search(index, "hipQuokkaAsync").results
+    assert not others, "what is private has no entry"
+    assert first.heading.endswith("hipQuokkaAsync")
+    assert "hipError_t hipQuokkaAsync(void * dst, hipStream_t stream)" in first.snippet
+    assert ":py:obj:" not in first.snippet

@@ -5,6 +5,7 @@ import contextlib
 import pytest
 
 from amdkernel_mcp.errors import DocumentationError
+from amdkernel_mcp.search.formats.docstrings import pages_of_module
 from amdkernel_mcp.search.formats.doxygen import parse_header
 from amdkernel_mcp.search.formats.html import parse_html
 from amdkernel_mcp.search.formats.llms import pages_of_llms
@@ -62,3 +63,8 @@ def test_an_llms_file_of_rules_alone_is_read() -> None:
 def test_html_that_is_never_closed_keeps_its_text() -> None:
     page = parse_html("a.html", "<h1>Title</h1><p>Text before</p><a href=")
     assert "Text before" in page.sections[0].text
+
+
+@pytest.mark.parametrize("text", ["(" * DEEP, f"x = {'-' * 10 * DEEP}1", "\0", "if x:\n" * 200])
+def test_a_module_that_is_nested_too_deeply_has_no_page(text: str) -> None:
+    assert list(pages_of_module("a.py", text)) == []

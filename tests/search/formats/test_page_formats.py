@@ -185,6 +185,15 @@ def test_a_myst_list_table_is_a_table_and_references_name_what_they_mean() -> No
     assert text.endswith("After it.")
 
 
+def test_what_is_written_over_two_lines_and_symbols_are_what_a_reader_sees() -> None:
+    text = (
+        "# AMD&trade;\n\nSee {doc}`the quokka\n<Quokka>` and <a\nhref='x'>its page</a>; AMD&trade; &mdash; 2&nbsp;MB."
+    )
+    (section,) = parse_markdown("t.md", text).sections
+    assert " ".join(section.text.split()) == "See the quokka and its page ; AMD™ — 2 MB."
+    assert section.heading == "AMD&trade;", "an anchor does not change"
+
+
 def test_inline_html_breaks_no_word() -> None:
     assert parse_markdown("page.md", MYST).title == "FlyDSL (Flexible python DSL )"
 

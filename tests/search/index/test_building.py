@@ -48,6 +48,16 @@ def test_a_corpus_folder_gives_versions_and_addresses(index: Index) -> None:
     assert hit.url == "https://docs.example.org/guide/how-to/lds.html#bank-conflicts"
 
 
+def test_a_copy_is_credited_to_the_source_that_its_folder_is_called_after(tmp_path: Path) -> None:
+    text = f"# Authoring\n\n{'A quokka tile is copied by four waves in turn. ' * 5}\n"
+    page(tmp_path / "c/aiter/skills/quokka-authoring", "SKILL.md", text)
+    page(tmp_path / "c/quokka/skills/authoring", "SKILL.md", text)
+    (tmp_path / "c/SOURCES.json").write_text('[{"source": "aiter"}, {"source": "quokka"}]')
+    build_index([tmp_path / "c"], tmp_path / "i.db")
+    with open_index(tmp_path / "i.db") as index:
+        assert [hit.source for hit in search(index, "quokka tile").results] == ["quokka"]
+
+
 @pytest.mark.parametrize("suffix", [".tar", ".tar.gz", ".tar.zst"])
 def test_an_archive_is_read_like_a_folder(tmp_path: Path, suffix: str) -> None:
     plain = tar_of(tmp_path / "docs.tar", docs__one__a=b"", docs__a=b"")

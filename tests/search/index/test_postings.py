@@ -69,3 +69,18 @@ def test_unknown_tokens_and_an_empty_index_find_nothing(ours: sqlite3.Connection
     empty.executescript(SCHEMA)
     PostingsWriter().write(empty)
     assert best_passages(empty, 0, {"w1": 1.0}, 5) == {}
+
+
+def test_a_column_beside_counts_and_makes_its_passage_no_longer() -> None:
+    def scores(*asked: str) -> dict[int, float]:
+        connection = sqlite3.connect(":memory:")
+        connection.executescript(SCHEMA)
+        writer = PostingsWriter()
+        writer.add([(1.0, ["lds", "bank"])], beside=(4.0, asked))
+        for number in range(9):
+            writer.add([(1.0, [f"other{number}", "word"])])
+        writer.write(connection)
+        return best_passages(connection, 10, {"bank": 1.0, "scratchpad": 1.0}, 5)
+
+    assert scores("scratchpad")[1] > scores()[1], "its words are found"
+    assert scores(*(f"more{n}" for n in range(30))) == pytest.approx(scores()), "and other questions cost nothing"

@@ -10,6 +10,7 @@ from amdkernel_mcp.search.index.index import Index, open_index
 from amdkernel_mcp.search.query.evaluate import Gold, Question, evaluate
 from amdkernel_mcp.search.query.filters import SearchFilters
 from amdkernel_mcp.search.query.query import Switches
+from amdkernel_mcp.search.query.same_entry import compared
 from amdkernel_mcp.search.query.search import search
 from amdkernel_mcp.search.versions import readable, version_in
 
@@ -38,14 +39,14 @@ def test_versions_of_an_entry_are_one_result_with_the_newest_shown(two_versions:
     first, *others = search(two_versions, "hipQuokka").results
     assert (first.source, first.version) == ("hip-api-10", "10.0.0")
     assert first.snippet.startswith("Makes a quokka.")
-    assert first.snippet.splitlines()[-1].startswith("also in 7.2.4: hip-api/memory.md#")
+    assert first.snippet.splitlines()[-1].startswith("also in 7.2.4 (differs): hip-api/memory.md#")
     assert [one.source for one in others] == ["hip-api"], "the overload is an entry of its own"
 
 
 def test_the_version_that_was_asked_for_is_shown(two_versions: Index) -> None:
     first = search(two_versions, "hipQuokka", filters=SearchFilters.of(None, None, "7.2")).results[0]
     assert (first.source, first.version) == ("hip-api", "7.2.4")
-    assert first.snippet.splitlines()[-1] == "also in 10.0.0: hip-api-10/all.md#hipquokka"
+    assert first.snippet.splitlines()[-1] == "also in 10.0.0 (differs): hip-api-10/all.md#hipquokka"
 
 
 def test_a_folded_version_answers_a_question(two_versions: Index) -> None:
@@ -70,3 +71,27 @@ def test_a_folded_version_answers_a_question(two_versions: Index) -> None:
 def test_a_version_is_shown_as_a_person_writes_it(raw: str, shown: str, version: tuple[int, int] | None) -> None:
     assert readable(raw) == shown
     assert version_in(raw) == version_in(shown) == version
+
+
+OLD = "```c\nhipError_t hipQuokka(void* at, unsigned int flags __dparm(0), hipStream_t stream);\n```\n\nMakes a quokka."
+NEW = "`hipQuokka(at, flags)`\n\nThe host calls hipQuokka() once.\n\n    hipError_t hipQuokka({})"
+
+
+@pytest.mark.parametrize(
+    ("parameters", "verdict"),
+    [
+        ("void * at, unsigned flags, hipStream_t stream", "same"),
+        ("void *at, unsigned int flags = 0, hipStream_t stream", "same"),
+        ("void * at, unsigned flags", "differs"),
+        ("int * at, unsigned flags, hipStream_t stream", "differs"),
+        ("", "differs"),
+    ],
+)
+def test_versions_are_the_same_where_their_declarations_are(parameters: str, verdict: str) -> None:
+    assert compared("hipQuokka", NEW.format(parameters), OLD) == verdict
+
+
+def test_entries_without_a_declaration_are_compared_by_their_words() -> None:
+    assert compared("SQ_WAVES", "Number of waves.", "number of  waves") == "same"
+    assert compared("SQ_WAVES", "Number of waves.", "Number of wave64s.") == "differs"
+    assert compared("hipReset", "hipError_t hipReset(void)", "hipError_t hipReset();") == "same"

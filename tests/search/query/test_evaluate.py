@@ -7,7 +7,8 @@ import pytest
 
 from amdkernel_mcp.bundled import folder
 from amdkernel_mcp.errors import DocumentationError
-from amdkernel_mcp.search.index.index import Index
+from amdkernel_mcp.search.index.build import build_index
+from amdkernel_mcp.search.index.index import Index, open_index
 from amdkernel_mcp.search.query.evaluate import Gold, Question, evaluate, load_questions
 
 SHARED = Path(__file__).resolve().parents[4] / "shared" / "data"
@@ -25,6 +26,17 @@ def test_any_gold_section_its_sub_sections_and_an_empty_heading_count(index: Ind
     assert first_hit(index, {**LDS, "heading": "Avoiding bank conflicts"}, query="nt hint data not read again") == 1
     assert first_hit(index, {**LDS, "heading": "no such heading"}) == 0
     assert first_hit(index, {"source": "notes", "path": "how-to/lds.rst", "heading": ""}) == 0
+
+
+def test_a_copy_is_answered_by_the_page_that_it_is_a_copy_of(tmp_path: Path) -> None:
+    page = tmp_path / "quokka/skills/quokka-tiles/SKILL.md"
+    page.parent.mkdir(parents=True)
+    page.write_text("# Tiles\n\n## Copy a tile\n\nFour waves copy a tile.\n")
+    build_index([tmp_path / "quokka"], tmp_path / "i.db")
+    copy = {"path": "skills/quokka-tiles/SKILL.md", "heading": "Copy a tile"}
+    with open_index(tmp_path / "i.db") as index:
+        assert first_hit(index, {"source": "aiter", **copy}, query="copy a tile") == 1
+        assert first_hit(index, {"source": "aiter", **copy, "path": "docs/SKILL.md"}, query="copy a tile") == 0
 
 
 def test_the_title_counts_only_for_text_before_the_first_heading(index: Index) -> None:

@@ -7,6 +7,7 @@ import pytest
 from amdkernel_mcp.search.index.build import build_index
 from amdkernel_mcp.search.index.index import Index, open_index
 from amdkernel_mcp.search.query.search import search
+from amdkernel_mcp.search.query.spelling import within_one_edit
 from benchmarks.misspelt import answered
 
 API = """# Streams
@@ -85,3 +86,21 @@ def test_of_names_of_the_hip_api_with_one_slip_99_in_100_come_first(rocm_index: 
     wrong = [(name, asked) for name, asked, first in rows if not first]
     assert len(rows) == 300
     assert len(wrong) <= 3, wrong
+
+
+@pytest.mark.parametrize(
+    ("word", "name", "near"),
+    [
+        ("hipmaloc", "hipmalloc", True),
+        ("hipmallocc", "hipmalloc", True),
+        ("hipmalolc", "hipmalloc", True),
+        ("hipmallob", "hipmalloc", True),
+        ("ihpmalloc", "hipmalloc", True),
+        ("hipmallco", "hipmalloc", True),
+        ("hipmaocl", "hipmalloc", False),
+        ("hipmall", "hipmalloc", False),
+        ("hopmalloe", "hipmalloc", False),
+    ],
+)
+def test_one_edit_is_told_from_two(word: str, name: str, near: bool) -> None:
+    assert within_one_edit(word, name) is near
