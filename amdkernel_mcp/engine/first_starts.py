@@ -19,10 +19,9 @@ from amdkernel_mcp.findings.hangs import SLOW
 from amdkernel_mcp.hardware.target import Target
 from amdkernel_mcp.kept_values import name_of
 from amdkernel_mcp.leases.hung_kernels import HungKernels, Started
+from amdkernel_mcp.work import Work
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from amdkernel_mcp.config import Settings
     from amdkernel_mcp.engine.prepared_kernel import PreparedKernel
     from amdkernel_mcp.execution.runner.program_files import Program
@@ -51,14 +50,14 @@ class FirstStarts:
         self._sandboxes = sandboxes
         self._known = HungKernels(settings.cache_dir / "endings")
 
-    def admit(self, prepared: PreparedKernel, on_progress: Callable[[str], None]) -> None:
+    def admit(self, prepared: PreparedKernel, work: Work) -> None:
         """Raises InputError for a kernel that may hang and must not; SandboxError, TargetError without its GPU."""
         where, started = prepared.target, started_kernel(prepared)
         if where.kind == "emulator" or started is None:
             return
 
         def try_out() -> str:
-            on_progress(f"trying it on the emulator first: a reset of {where.name} may take down others")
+            work.say(f"trying it on the emulator first: a reset of {where.name} may take down others")
             return self._tried(prepared, started)
 
         self._known.refuse(

@@ -13,7 +13,8 @@ from amdkernel_mcp.errors import TargetError
 from amdkernel_mcp.execution.sandbox import Completed, RunOptions, Sandbox, SandboxKind
 from amdkernel_mcp.execution.sandboxes import Sandboxes
 from amdkernel_mcp.hardware.target import Target
-from amdkernel_mcp.progress import Progress
+from amdkernel_mcp.progress import silent
+from amdkernel_mcp.work import Work, current_work
 
 if TYPE_CHECKING:
     from amdkernel_mcp.execution.slurm.allocations import Allocations
@@ -45,7 +46,7 @@ class LeasedSandbox:
 
         if kind != "run":
             return run()
-        with self.gpu.leased("shared"):
+        with self.gpu.leased("shared", current_work().saying(silent)):
             try:
                 done = run()
             except BaseException as error:
@@ -85,11 +86,10 @@ class LeasedSandboxes(Sandboxes):
         """See `Sandboxes.of`. GPUs of Slurm are leased by Slurm."""
         from amdkernel_mcp.execution.slurm.slurm_sandbox import SlurmSandbox
         from amdkernel_mcp.execution.targets import SLURM
-        from amdkernel_mcp.execution.work import current_work
 
         if target.host != SLURM:
             return super().of(target)
-        return SlurmSandbox(self._slurm(), target.arch, self.without_gpu(), lambda: current_work().owner)
+        return SlurmSandbox(self._slurm(), target.arch, self.without_gpu())
 
     def _slurm(self) -> Allocations:
         """What this process has from Slurm. Raises TargetError where no worker can come."""
@@ -135,12 +135,15 @@ class LeasedSandboxes(Sandboxes):
         return LeasedSandbox(sandbox, LeasedGpu(self.leases, sandbox, target, find, reset))
 
 
-def exclusively(sandbox: Sandbox, on_progress: Progress) -> AbstractContextManager[None, bool | None]:
-    """A block in which no other work uses the GPU of `sandbox`. Raises what `held.lease` raises."""
+def exclusively(sandbox: Sandbox, work: Work) -> AbstractContextManager[Work, bool | None]:
+    """A block in which `work` has the GPU of `sandbox` alone: as the part of it that the block gets.
+
+    Raises what `held.lease` raises.
+    """
     from amdkernel_mcp.execution.slurm.slurm_sandbox import SlurmSandbox
 
     if isinstance(sandbox, SlurmSandbox):
-        return sandbox.exclusively(on_progress)
+        return sandbox.exclusively(work)
     if not isinstance(sandbox, LeasedSandbox):
         raise TargetError("nothing is timed on a GPU that cannot be leased")
-    return sandbox.gpu.leased("exclusive", on_progress)
+    return sandbox.gpu.leased("exclusive", work)

@@ -30,7 +30,6 @@ from amdkernel_mcp.leases.gpu_leases import GpuLeases
 from amdkernel_mcp.pages.routes import Pages, verifier
 from amdkernel_mcp.pages.sign_in import SignIn
 from amdkernel_mcp.pages.status import Running, Targets
-from amdkernel_mcp.progress import Progress
 from amdkernel_mcp.results.access import UserList
 from amdkernel_mcp.server.admission.limits import REQUEST_BURST, REQUESTS_PER_S
 from amdkernel_mcp.server.audited import Audited, noting
@@ -46,6 +45,7 @@ from amdkernel_mcp.server.schemas import PlainSchemas
 from amdkernel_mcp.server.selection import SelectedTools
 from amdkernel_mcp.server.session import Session
 from amdkernel_mcp.server.workers import noted_in, seen_in, worker_route
+from amdkernel_mcp.work import Work
 
 if TYPE_CHECKING:
     from fastmcp.server.auth import AuthProvider
@@ -247,10 +247,10 @@ class Traced(Middleware):
 def performed_by(engine: Engine) -> Perform:
     """Does the requests of jobs as verbs of this engine."""
 
-    def perform(request: Request, by: str, on_progress: Progress) -> Answer:
+    def perform(request: Request, work: Work) -> Answer:
         asked = VERB_NAMED[request.verb].read(request.arguments)
-        with engine.workers.job(on_progress):
-            answer: Answer = engine.do(asked, by=by, on_progress=on_progress)
+        with engine.workers.job(work) as served:
+            answer: Answer = engine.do(asked, served)
             return answer
 
     return perform

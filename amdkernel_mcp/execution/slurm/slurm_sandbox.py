@@ -14,8 +14,9 @@ from typing import Unpack
 from amdkernel_mcp.execution.sandbox import Completed, RunOptions, Sandbox, SandboxKind
 from amdkernel_mcp.execution.slurm.allocations import Allocation, Allocations
 from amdkernel_mcp.execution.workers.connection import LostWorkerError
-from amdkernel_mcp.progress import Progress
+from amdkernel_mcp.progress import silent
 from amdkernel_mcp.results.job_answer import Isolation
+from amdkernel_mcp.work import Work, current_work
 
 MOST_TRIES = 3
 """Of a run whose node was lost: nodes that fail together lose it more than once, and a kernel that ends its node must
@@ -26,14 +27,13 @@ _held: contextvars.ContextVar[Allocation | None] = contextvars.ContextVar("alloc
 class SlurmSandbox:
     """Implements `Sandbox`. Thread-safe."""
 
-    def __init__(self, allocations: Allocations, arch: str, here: Sandbox, user: Callable[[], str]) -> None:
-        """`here`: the sandbox of this machine. `user`: on whose behalf the present work is done."""
+    def __init__(self, allocations: Allocations, arch: str, here: Sandbox) -> None:
+        """`here`: the sandbox of this machine."""
         self.isolation: Isolation = here.isolation
         self.image_id = here.image_id
         self._allocations = allocations
         self._arch = arch
         self._here = here
-        self._user = user
 
     def run(
         self,
@@ -62,23 +62,24 @@ class SlurmSandbox:
         return self._on_a_gpu(run_in)
 
     def _on_a_gpu(self, run_in: Callable[[Sandbox], Completed]) -> Completed:
-        with self._allocations.borrowed(self._arch, self._user()) as allocation:
+        work = current_work().saying(silent)
+        with self._allocations.borrowed(self._arch, work) as allocation:
             try:
                 return run_in(allocation.sandbox)
             except LostWorkerError:
-                self._allocations.check_not_cancelled(allocation)
+                self._allocations.check_not_cancelled(allocation, work)
                 raise
 
     @contextmanager
-    def exclusively(self, say: Progress) -> Iterator[None]:
-        """A block that has one GPU for all its runs; inside another such block it has it already."""
+    def exclusively(self, work: Work) -> Iterator[Work]:
+        """A block in which `work` has one GPU for all its runs; inside another such block it has it already."""
         if _held.get() is not None:
-            yield
+            yield work
             return
-        with self._allocations.borrowed(self._arch, self._user(), say) as allocation:
+        with self._allocations.borrowed(self._arch, work) as allocation:
             token = _held.set(allocation)
             try:
-                yield
+                yield work
             finally:
                 _held.reset(token)
 
