@@ -33,7 +33,8 @@ class Request:
 
         Lanes do not wait for each other.
         """
-        if not VERB_NAMED[self.verb].on_target:
+        verb = VERB_NAMED.get(self.verb)
+        if verb and not verb.on_target:
             return "compile"
         target = str(self.arguments.get("target") or default_target)
         if target.startswith("emulator"):

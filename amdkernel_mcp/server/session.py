@@ -186,7 +186,8 @@ class Session:
         if job.owner != owner():  # what was made and measured is its owner's alone
             seen = place | {"progress": None}
             return AnsweredJob(job_id=job.id, owner=job.owner, status=job.status, **seen)
-        answers: dict[str, Any] = {VERB_NAMED[job.request.verb].key: job.answer}
+        verb = VERB_NAMED.get(job.request.verb)
+        answers: dict[str, Any] = {verb.key: job.answer} if verb else {}
         return self._fit(
             AnsweredJob(
                 job_id=job.id,

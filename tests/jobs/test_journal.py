@@ -84,6 +84,15 @@ def test_an_answer_is_found_after_a_restart(store: Stores) -> None:
     assert ended(store(), job.id).answer == found.answer, "a third server has it from the database"
 
 
+def test_a_job_of_a_verb_that_is_not_installed_any_more_is_listed_without_an_answer(store: Stores) -> None:
+    first = store()
+    job = first.submit("ann", Request("prove", {"number": 1}))
+    first.hand_out(job)
+    ended(first, job.id)
+    found = store().find(job.id, "ann")
+    assert (found.status, found.answer, found.request.verb) == ("done", None, "prove")
+
+
 def test_another_owner_finds_and_lists_no_stored_job(store: Stores) -> None:
     job = accepted(store())
     ended(store(), job.id)
