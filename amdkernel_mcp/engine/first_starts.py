@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 from amdkernel_mcp.compiler.elf_file import ElfFile
 from amdkernel_mcp.compiler.endless import may_not_end
 from amdkernel_mcp.errors import InfrastructureError, InputError
-from amdkernel_mcp.execution.gpu_idle import GpuState, read_state
-from amdkernel_mcp.execution.targets import ANY_OF_SLURM, SLURM
+from amdkernel_mcp.execution.gpu_idle import GpuState
+from amdkernel_mcp.execution.slurm.host import SLURM
 from amdkernel_mcp.findings.hangs import SLOW
 from amdkernel_mcp.hardware.target import Target
 from amdkernel_mcp.kept_values import name_of
@@ -91,11 +91,7 @@ class FirstStarts:
         self._known.note(started, _shown(answer, where), where.name, asked=asked)
 
     def _look(self, where: Target, sandbox: Sandbox) -> GpuState | str:
-        from amdkernel_mcp.execution.render_node import render_node
-
-        if where.host == SLURM:
-            return ANY_OF_SLURM
-        return read_state(sandbox, render_node(self._settings, where, self._sandboxes.workers))
+        return self._sandboxes.look_at(where, sandbox)
 
     def _tried(self, prepared: PreparedKernel, started: Started) -> str:
         """The emulator's verdict on the listed cases, noted; or why there is none.

@@ -337,7 +337,6 @@ class KernelSteps:
         `protocol` None: as thoroughly as a verdict needs it. `case`: in place of those that count.
         """
         from amdkernel_mcp.engine.gpu_benchmark import Contest, benchmark_in_turns
-        from amdkernel_mcp.execution.render_node import render_node
         from amdkernel_mcp.leases.leased_sandbox import exclusively
         from amdkernel_mcp.measurement.not_timed import stopped
         from amdkernel_mcp.measurement.timing.interleaved import DEFAULT_PLAN
@@ -359,7 +358,7 @@ class KernelSteps:
             baseline or candidate,
             planned,
             other,
-            lambda: render_node(self._settings, where, self._sandboxes.workers),
+            lambda: self._sandboxes.render_node(where),
             lambda work: exclusively(candidate.sandbox, work),
             self._settings.data_dir,
             self._settings.cache_dir,
@@ -441,7 +440,6 @@ class KernelSteps:
     def profile_on_gpu(self, prepared: PreparedKernel, planned: MeasurementJob, work: Work) -> ProfileResult:
         """Record with rocprofv3, then explain the recording; its outputs are judged."""
         from amdkernel_mcp.execution.gpu_idle import read_state
-        from amdkernel_mcp.execution.render_node import render_node
         from amdkernel_mcp.execution.runner.gpu_profile import FOLDER, list_counters, record_profile
         from amdkernel_mcp.execution.runner.job import runner_command
         from amdkernel_mcp.leases.leased_sandbox import exclusively
@@ -453,7 +451,7 @@ class KernelSteps:
         where, job, program = prepared.target, planned.job, runner_command(prepared.target, planned.job)
         names = [kernel.name for kernel in prepared.compiled.result.kernels]
         with exclusively(prepared.sandbox, work) as held:
-            state = read_state(prepared.sandbox, render_node(self._settings, where, self._sandboxes.workers))
+            state = read_state(prepared.sandbox, self._sandboxes.render_node(where))
             level = level_warning(where.arch, None if isinstance(state, str) else state.performance)
             has = listed_counters(list_counters(prepared.sandbox, where))
             runs = commands(where.arch, folder=FOLDER, program=program, kernels=names, available=has)

@@ -65,7 +65,7 @@ class BesideGpu:
 
 @pytest.fixture
 def node(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("amdkernel_mcp.execution.render_node.render_node", lambda *_: "/dev/dri/renderD128")
+    monkeypatch.setattr("amdkernel_mcp.execution.sandboxes.Sandboxes.render_node", lambda *_: "/dev/dri/renderD128")
 
 
 @pytest.fixture(scope="module")
@@ -226,9 +226,9 @@ def test_a_program_that_is_not_known_to_end_asks_and_one_that_hung_is_refused(
 ) -> None:
     own = settings.model_copy(update={"cache_dir": tmp_path / "cache", "data_dir": tmp_path / "data"})
     engine = Engine(own)
-    steps, machine = engine._steps, SimpleNamespace(of=lambda _: Machine(), workers=None)
+    steps, machine = engine._steps, engine._sandboxes
+    monkeypatch.setattr(machine, "of", lambda _: Machine())
     monkeypatch.setattr(steps, "target", lambda _: GPU)
-    monkeypatch.setattr(steps, "_sandboxes", machine)
     means = cast(Means, SimpleNamespace(steps=steps, sandboxes=machine, work=Work(),
                                         recorder=SimpleNamespace(warm_up=lambda: None)))  # fmt: skip
     run = Run(program=program(MAIN), on_output=lambda *_: None)

@@ -7,8 +7,8 @@ import pytest
 
 from amdkernel_mcp.config import Settings, SlurmSettings
 from amdkernel_mcp.engine.engine import Engine
+from amdkernel_mcp.execution.hosts import EMULATED
 from amdkernel_mcp.execution.sandbox import Completed
-from amdkernel_mcp.execution.targets import EMULATED
 from amdkernel_mcp.hardware.target import Target
 from amdkernel_mcp.results.selftest import NOT_RUN
 from amdkernel_mcp.selftest import run
@@ -55,7 +55,7 @@ def test_what_hangs_is_started_only_where_a_reset_is_known_to_take_down_nothing_
 ) -> None:
     gpu = Target("gpu1:0", "gpu", "gfx942", "MI300X", "gpu1", 0)
     monkeypatch.setattr("amdkernel_mcp.execution.targets.find_target", lambda *_: gpu)
-    monkeypatch.setattr("amdkernel_mcp.execution.render_node.render_node", lambda *_: "/dev/dri/renderD128")
+    monkeypatch.setattr("amdkernel_mcp.execution.sandboxes.Sandboxes.render_node", lambda *_: "/dev/dri/renderD128")
     engine = Engine(settings)
     monkeypatch.setattr(engine._sandboxes, "of", lambda _: Driver(printed))
     assert (engine.machine.why_not_hang("gpu1:0") or "").startswith(why or "\n") == bool(why)
