@@ -50,7 +50,8 @@ class Work:
 
     say: shows the caller a sentence; may raise CancelledWorkError. parent: the attempt that it builds on; None: the
     caller's last one on the problem. trace: the span of the call. served: None where no worker is to serve it to its
-    end. held: ids of the GPUs that it has alone. ending: of the lease that it is under.
+    end. held: ids of the GPUs that it has alone. from_slurm: the GPU that Slurm gave to it alone. ending: of the lease
+    that it is under.
     """
 
     owner: str = LOCAL
@@ -61,6 +62,7 @@ class Work:
     used: Used = field(default_factory=Used)
     served: Served | None = None
     held: frozenset[str] = frozenset()
+    from_slurm: object | None = None
     ending: Ending | None = None
 
     def saying(self, say: Progress) -> Work:

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 from amdkernel_mcp.compiler.elf_file import ElfFile
 from amdkernel_mcp.compiler.endless import may_not_end
 from amdkernel_mcp.errors import InfrastructureError, InputError
-from amdkernel_mcp.execution.gpu_idle import GpuState
 from amdkernel_mcp.execution.slurm.host import SLURM
 from amdkernel_mcp.findings.hangs import SLOW
 from amdkernel_mcp.hardware.target import Target
@@ -63,7 +62,7 @@ class FirstStarts:
         self._known.refuse(
             started,
             where.name,
-            partial(self._look, where, prepared.sandbox),
+            partial(self._sandboxes.look_at, where, prepared.sandbox),
             ends=lambda: not may_not_end(prepared.compiled.disassembly),
             try_out=try_out,
             unproven=self._settings.start_unproven,
@@ -83,15 +82,12 @@ class FirstStarts:
     def admit_program(self, started: Started, where: Target, sandbox: Sandbox) -> None:
         """Raises InputError for a program that may hang and must not; SandboxError, TargetError without its GPU."""
         if where.kind != "emulator":
-            look = partial(self._look, where, sandbox)
+            look = partial(self._sandboxes.look_at, where, sandbox)
             self._known.refuse(started, where.name, look, unproven=self._settings.start_unproven)
 
     def note_program(self, started: Started, answer: CheckResult, where: Target, *, asked: bool = False) -> None:
         """Keep how the program ended: `correct` for one that did."""
         self._known.note(started, _shown(answer, where), where.name, asked=asked)
-
-    def _look(self, where: Target, sandbox: Sandbox) -> GpuState | str:
-        return self._sandboxes.look_at(where, sandbox)
 
     def _tried(self, prepared: PreparedKernel, started: Started) -> str:
         """The emulator's verdict on the listed cases, noted; or why there is none.

@@ -38,7 +38,7 @@ class Hosts:
         self._slurm = SlurmHost(settings, workers, here)
 
     def of(self, name: str | None) -> Host:
-        """The host of this name; None: this machine. One that nobody knows fails where it is used."""
+        """The host of this name; None: this machine. An unknown one fails where it is used."""
         if name is None:
             return ThisMachine(self._settings, compiles=self._compiles)
         if name == SLURM:
@@ -50,7 +50,7 @@ class Hosts:
         return DockerHost(self._settings, name, compiles=self._compiles)
 
     def close(self) -> None:
-        """Give back what this process has from others."""
+        """End what this process has from Slurm."""
         self._slurm.close()
 
 

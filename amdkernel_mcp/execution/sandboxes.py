@@ -68,7 +68,7 @@ class Sandboxes:
         return self.of(find_target("emulator:gfx942", self._settings))
 
     def close(self) -> None:
-        """Remove all containers, and give back what Slurm gave."""
+        """Remove all containers, and end the jobs of Slurm."""
         self._hosts.close()
         with self._lock:
             for sandbox in self._opened.values():

@@ -53,7 +53,7 @@ class SlurmHost:
         return held
 
     def close(self) -> None:
-        """Give back what this process has from Slurm."""
+        """End the jobs that this process has in Slurm."""
         if self._allocations:
             self._allocations.close()
 
