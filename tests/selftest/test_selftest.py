@@ -14,6 +14,7 @@ from amdkernel_mcp.results.selftest import NOT_RUN
 from amdkernel_mcp.selftest import run
 from amdkernel_mcp.selftest.clock import clock_rows
 from amdkernel_mcp.selftest.steps import STEPS
+from amdkernel_mcp.work import Work
 from tests.one_in import one_in
 
 IDLE = "gpu_busy_percent 0\nmem_info_vram_used 1048576\nunique_id 1a2b\ndriver 6.16\ngpu_id 7\nprocesses listed\n"
@@ -37,7 +38,7 @@ def test_identical_code_is_inconclusive_and_five_percent_are_slower_on_the_simul
 def test_a_kernel_that_hangs_is_left_out_where_a_reset_would_take_down_others(monkeypatch, settings: Settings) -> None:
     hanging = tuple(step for step in STEPS if step.hangs)
     monkeypatch.setattr(run, "STEPS", hanging)
-    rows = run._run_steps(Engine(settings), "gpu1:0", "a reset would take down the desktop on it", lambda _: None)
+    rows = run._run_steps(Engine(settings), "gpu1:0", "a reset would take down the desktop on it", Work())
     assert [(row.name, row.got, row.ok) for row in rows] == [(step.name, NOT_RUN, True) for step in hanging]
     assert rows[0].reason == "a reset would take down the desktop on it: with --hang it runs"
 
