@@ -17,7 +17,7 @@ from amdkernel_mcp.work import Work, current_work
 
 @dataclass(frozen=True)
 class Asks:
-    """A request that answers for whom it is done: as it was told, and as a sandbox would find it."""
+    """A request that answers for whom it is done: what it is given, and what a sandbox would find."""
 
     def do(self, means: Means) -> tuple[Work, Work]:
         return means.work, current_work()
