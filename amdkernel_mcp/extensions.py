@@ -5,15 +5,16 @@ An installed package runs in this process and is trusted like this one. What is 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar, cast, get_args
 
 from amdkernel_mcp.errors import InfrastructureError
 
 _T = TypeVar("_T")
-Group = Literal["languages", "hosts", "collections", "rules", "documents"]
-GROUPS: tuple[Group, ...] = ("languages", "hosts", "collections", "rules", "documents")
+Group = Literal["languages", "hosts", "collections", "rules", "documents", "verbs", "tools", "commands"]
+GROUPS: tuple[Group, ...] = get_args(Group)
 _OURS = __name__.partition(".")[0]
 _HINT = "install a version of that package that fits this one, or uninstall it"
 
@@ -28,6 +29,31 @@ def installed(group: Group, kind: type[_T]) -> tuple[_T, ...]:
         if isinstance(made, type) or not isinstance(made, kind):
             raise InfrastructureError(f"{_named(point)} is not an object that is a {kind.__name__}", hint=_HINT)
     return tuple(made for _, made in found)
+
+
+def installed_classes(group: Group, base: type[_T]) -> tuple[type[_T], ...]:
+    """The classes with this base that installed packages add. Raises as `installed` does."""
+    found = tuple((point, _loaded(point)) for point in _points(group))
+    for point, made in found:
+        if not (isinstance(made, type) and issubclass(made, base)):
+            raise InfrastructureError(f"{_named(point)} is not a class of {base.__name__}", hint=_HINT)
+    return tuple(made for _, made in found)
+
+
+def names(group: Group) -> list[str]:
+    """What installed packages call the objects that they add. Loads nothing."""
+    return [point.name for point in _points(group)]
+
+
+def function(group: Group, name: str) -> Callable[..., Any] | None:
+    """The function that a package adds under this name; None where none does. Raises as `installed` does."""
+    point = next((point for point in _points(group) if point.name == name), None)
+    if point is None:
+        return None
+    made = _loaded(point)
+    if not callable(made):
+        raise InfrastructureError(f"{_named(point)} is not a function", hint=_HINT)
+    return cast("Callable[..., Any]", made)
 
 
 def listed() -> list[str]:

@@ -25,8 +25,8 @@ from amdkernel_mcp.hardware.specs import gpu_by_name
 from amdkernel_mcp.measurement.modelled import HIDDEN_US, terms_of
 from amdkernel_mcp.measurement.paired import CaseTerms, paired
 from amdkernel_mcp.measurement.unmodelled import SENTENCES, Unmodelled
-from amdkernel_mcp.progress import silent
 from amdkernel_mcp.results.kernels import Finding
+from amdkernel_mcp.work import Work
 
 PAGE = Path(__file__).parents[1] / "docs/timing.md"
 MARK = "modelled_verdicts"
@@ -55,13 +55,11 @@ def emulated_terms(steps: KernelSteps) -> dict[str, CaseTerms]:
         for case in cases:
             for kernel in ("naive", "better"):
                 source = (folder("examples") / problem_name / "kernels" / f"{kernel}.hip").read_text()
-                prepared = steps.prepare(
-                    problem, source, file_name="k.hip", target="emulator:gfx942", on_progress=silent
-                )
+                prepared = steps.prepare(problem, source, file_name="k.hip", target="emulator:gfx942", work=Work())
                 planned = steps.plan_measurement(prepared, case=case)
                 if isinstance(planned, Finding):
                     raise RuntimeError(planned.message)
-                side = side_of(prepared, steps.measure(prepared, planned, silent))
+                side = side_of(prepared, steps.measure(prepared, planned, Work()))
                 found[f"{problem_name} {kernel} {case}"] = terms_of(side, GPU)[0]
     return found
 

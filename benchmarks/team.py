@@ -21,12 +21,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from amdkernel_mcp.progress import Progress
-
 sys.path.insert(0, str(Path(__file__).parents[1]))
 
 from amdkernel_mcp.config import Settings, load_settings
-from amdkernel_mcp.execution.work import current_work
 from amdkernel_mcp.jobs import fair_queue
 from amdkernel_mcp.jobs import store as store_module
 from amdkernel_mcp.jobs.job import Job
@@ -37,6 +34,7 @@ from amdkernel_mcp.jobs.store import JobStore
 from amdkernel_mcp.leases.gpu_leases import GpuLeases
 from amdkernel_mcp.leases.held import lease
 from amdkernel_mcp.results.kernels import CheckResult
+from amdkernel_mcp.work import Work
 from tests.history.postgres import postgres_server
 
 GPUS, JOBS = 8, 2000
@@ -74,7 +72,7 @@ class Seen:
 
 
 @contextmanager
-def serving(settings: Settings, perform: Callable[[Request, str, Progress], Answer]) -> Iterator[JobStore]:
+def serving(settings: Settings, perform: Callable[[Request, Work], Answer]) -> Iterator[JobStore]:
     """A store of jobs on this database; what others left there is not its."""
     service: Any = str(settings.data_dir)
     store = JobStore(perform, 8, journal=lambda: Journal(settings, service), quotas=MANY)
@@ -84,17 +82,17 @@ def serving(settings: Settings, perform: Callable[[Request, str, Progress], Answ
         store.close()
 
 
-def timing(leases: GpuLeases, seen: Seen) -> Callable[[Request, str, Progress], Answer]:
+def timing(leases: GpuLeases, seen: Seen) -> Callable[[Request, Work], Answer]:
     """Does a job: compile, hold the GPU, judge."""
 
-    def perform(request: Request, owner: str, _: Progress) -> Answer:
+    def perform(request: Request, work: Work) -> Answer:
         gpu = str(request.arguments["target"])
         time.sleep(COMPILE_S)
-        with lease(leases, gpu, "exclusive", current_work()):
+        with lease(leases, gpu, "exclusive", work):
             start = time.monotonic()
             time.sleep(float(request.arguments["seconds"]))
             end = time.monotonic()
-        seen.spans.append((owner, gpu, start, end))
+        seen.spans.append((work.owner, gpu, start, end))
         time.sleep(JUDGE_S)
         return CheckResult(reason="done")
 
@@ -140,8 +138,8 @@ def start_on_idle(settings: Settings, rounds: int = 60) -> list[float]:
     """Milliseconds from submit until the lease is held."""
     leases, held, took = GpuLeases(settings), threading.Event(), []
 
-    def perform(_: Request, __: str, ___: Progress) -> Answer:
-        with lease(leases, "gpu0", "exclusive", current_work()):
+    def perform(_: Request, work: Work) -> Answer:
+        with lease(leases, "gpu0", "exclusive", work):
             took.append(1000 * (time.monotonic() - submitted))
         held.set()
         return CheckResult(reason="done")
@@ -161,7 +159,7 @@ def submits(settings: Settings, count: int = 3000) -> float:
     """Jobs that are accepted into the database in a second, by one process."""
     gate = threading.Event()
 
-    def perform(_: Request, __: str, ___: Progress) -> Answer:
+    def perform(_: Request, __: Work) -> Answer:
         gate.wait()
         return CheckResult(reason="done")
 

@@ -1,5 +1,7 @@
 """The package on the page about extensions, installed from the page: what each of its parts does here."""
 
+import json
+import os
 import re
 import subprocess
 import sys
@@ -34,7 +36,8 @@ ADD = "# amdkernel: launch map grid=[ceil_div(n, 256)] block=[256]\nmap z(x, y) 
 
 
 @pytest.fixture(scope="module", autouse=True)
-def package(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+def package(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """The folder in which it is installed."""
     source, target = tmp_path_factory.mktemp("source"), tmp_path_factory.mktemp("installed")
     for name, text in re.findall(r'^```\w+ title="(.+?)"\n(.*?)^```$', PAGE.read_text(), re.MULTILINE | re.DOTALL):
         file = source / name
@@ -43,7 +46,7 @@ def package(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     install = [sys.executable, "-m", "uv", "pip", "install", "--quiet", "--offline", "--no-deps", "--no-cache"]
     subprocess.run([*install, "--no-build-isolation", "--target", target, source], check=True)
     with searched_too(target):
-        yield
+        yield target
 
 
 @contextmanager
@@ -58,7 +61,7 @@ def searched_too(folder: Path) -> Iterator[None]:
 
 def test_what_is_installed_is_listed_with_its_version() -> None:
     added = "languages map, hosts twin, collections formulas, rules many_loads, documents map"
-    assert f"amdkernel-map 1.0: {added}" in extensions.listed()
+    assert f"amdkernel-map 1.0: {added}, verbs count, tools count, commands count" in extensions.listed()
 
 
 def test_a_language_takes_its_texts_and_none_of_ours() -> None:
@@ -124,6 +127,85 @@ def test_documents_of_a_package_are_a_source() -> None:
     assert [page.name for page in spec.folder.iterdir()] == ["map.md"]
 
 
+def in_a_new_process(code: str, *folders: Path, **environment: str) -> str:
+    """What Python prints that starts with these folders installed: the table of verbs is made when it is imported."""
+    path = os.pathsep.join(map(str, (*folders, PAGE.parent.parent)))
+    around = {**os.environ, "PYTHONPATH": path, "NO_COLOR": "1", "COLUMNS": "200", **environment}
+    done = subprocess.run([sys.executable, "-c", code], env=around, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+TOOLS_OF_A_SERVER = """
+import asyncio, json
+from fastmcp import Client
+from amdkernel_mcp.config import load_settings
+from amdkernel_mcp.server.admission.permissions import needed
+from amdkernel_mcp.server.app import build_server
+from amdkernel_mcp.stdio.main import _adds_tools
+
+async def tools():
+    async with Client(build_server(load_settings(), local=True)) as client:
+        return await client.list_tools()
+
+listed = {tool.name: tool for tool in asyncio.run(tools())}
+print(json.dumps([
+    "check_kernel" in listed, sorted(listed["count_loads"].inputSchema["properties"]),
+    "count" in listed["get_job"].outputSchema["properties"],
+    [*needed("count_loads", None, default_target="local:0")], _adds_tools(),
+]))
+"""
+
+
+def test_the_tool_of_a_verb_is_listed_and_needs_the_scope_of_the_verb(package: Path, tmp_path: Path) -> None:
+    found = json.loads(in_a_new_process(TOOLS_OF_A_SERVER, package, AMDKERNEL_DATA_DIR=str(tmp_path)))
+    assert found == [True, ["source", "target", "wait_s"], True, ["compile"], True]
+
+
+AT_A_SHELL = """
+import contextlib, io, json
+from amdkernel_mcp.cli.main import run
+
+def said(*words):
+    with contextlib.redirect_stdout(io.StringIO()) as out:
+        code = run([*words, "--json"])
+    return [code, json.loads(out.getvalue())]
+
+first = said("count", FILE)
+print(json.dumps([first, said("replay", first[1]["attempt"])]))
+"""
+
+
+@pytest.mark.sandbox
+def test_a_verb_is_a_command_and_its_record_is_replayed(sandbox: Sandbox, package: Path, tmp_path: Path) -> None:
+    del sandbox  # its image is there then
+    file = tmp_path / "add.map"
+    file.write_text(ADD)
+    code = AT_A_SHELL.replace("FILE", repr(str(file)))
+    counted, replayed = json.loads(in_a_new_process(code, package, AMDKERNEL_DATA_DIR=str(tmp_path)))
+    assert (counted[0], counted[1]["loads"]) == (0, 2), counted
+    assert replayed[0] == 0, replayed
+    assert (replayed[1]["replayed"], replayed[1]["holds"]) == (counted[1]["attempt"], True)
+
+
+def packaged(folder: Path, name: str, entry_points: str) -> None:
+    """What an installer writes about a package."""
+    described = folder / f"{name}-2.1.dist-info"
+    described.mkdir()
+    (described / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 2.1\n")
+    (described / "entry_points.txt").write_text(entry_points)
+
+
+def test_a_server_that_cannot_load_a_verb_ends_with_one_line_that_names_the_package(tmp_path: Path) -> None:
+    packaged(tmp_path, "gone", "[amdkernel_mcp.verbs]\na = gone:VERB\n")
+    command = [sys.executable, "-m", "amdkernel_mcp.stdio.main", "--no-relay"]
+    around = {**os.environ, "PYTHONPATH": str(tmp_path)}
+    done = subprocess.run(command, env=around, stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
+    assert done.returncode == 3
+    [line] = done.stderr.splitlines()
+    assert "'a' of the package gone 2.1 (amdkernel_mcp.verbs) cannot be loaded" in line
+
+
 @pytest.mark.parametrize(
     ("module", "said"),
     [
@@ -134,10 +216,7 @@ def test_documents_of_a_package_are_a_source() -> None:
 )
 def test_a_package_that_cannot_be_used_is_named(tmp_path: Path, module: str, said: str) -> None:
     name = f"unusable_{abs(hash(module))}"
-    described = tmp_path / f"{name}-2.1.dist-info"
-    described.mkdir()
-    (described / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 2.1\n")
-    (described / "entry_points.txt").write_text(f"[amdkernel_mcp.languages]\na = {name}:MAP\n")
+    packaged(tmp_path, name, f"[amdkernel_mcp.languages]\na = {name}:MAP\n")
     (tmp_path / f"{name}.py").write_text(f"{module}\n")
     with searched_too(tmp_path), pytest.raises(InfrastructureError, match=said) as refused:
         language_of(ADD, "add.map")

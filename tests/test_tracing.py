@@ -13,13 +13,12 @@ from amdkernel_mcp import tracing
 from amdkernel_mcp.config import load_settings
 from amdkernel_mcp.errors import InputError
 from amdkernel_mcp.execution.sandbox import Sandbox
-from amdkernel_mcp.execution.work import current_work
 from amdkernel_mcp.jobs.request import Answer, Request
 from amdkernel_mcp.jobs.store import JobStore
 from amdkernel_mcp.leases.gpu_leases import GpuLeases
 from amdkernel_mcp.leases.held import lease
-from amdkernel_mcp.progress import Progress
 from amdkernel_mcp.results.kernels import CheckResult
+from amdkernel_mcp.work import Work
 from tests.waiting import AT_MOST_S
 
 PARENT = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
@@ -44,8 +43,8 @@ def test_a_job_its_wait_for_a_lease_and_its_sandbox_are_below_the_clients_span(
 ) -> None:
     leases = GpuLeases(load_settings({"data_dir": tmp_path / "data"}, {}))
 
-    def perform(_: Request, __: str, ___: Progress) -> Answer:
-        with lease(leases, "gpu0", "exclusive", current_work()):
+    def perform(_: Request, work: Work) -> Answer:
+        with lease(leases, "gpu0", "exclusive", work):
             return CheckResult(reason="done")
 
     store = JobStore(perform, 1)

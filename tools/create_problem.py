@@ -8,7 +8,7 @@ from pydantic import Field
 
 from amdkernel_mcp.errors import InputError
 from amdkernel_mcp.results.problems import CreatedProblem
-from amdkernel_mcp.server.session import owner, session_of
+from amdkernel_mcp.server.session import session_of
 
 from ._parameters import RUNS_IN_SANDBOX
 
@@ -30,11 +30,11 @@ async def create_problem(
 
     Next: check_kernel.
     """
-    session, by = session_of(ctx), owner()
+    session = session_of(ctx)
     if module is not None and problem_toml is None and reference_py is None:
-        return await session.examined(lambda: session.engine.imports.create(name, module, by=by, shared=shared))
+        return await session.examined(lambda work: session.engine.imports.create(name, module, work, shared=shared))
     if module is not None or problem_toml is None or reference_py is None:
         raise InputError("give `problem_toml` and `reference_py`, or `module` alone")
     return await session.examined(
-        lambda: session.engine.create_problem(name, problem_toml, reference_py, by=by, shared=shared)
+        lambda work: session.engine.create_problem(name, problem_toml, reference_py, work=work, shared=shared)
     )

@@ -27,7 +27,6 @@ from amdkernel_mcp.engine.verbs.check import Check
 from amdkernel_mcp.engine.verbs.profile import Profile
 from amdkernel_mcp.errors import SandboxError, ToolchainError
 from amdkernel_mcp.execution.gpu_idle import GpuState, read_state
-from amdkernel_mcp.execution.render_node import render_node
 from amdkernel_mcp.execution.runner.gpu_profile import list_counters
 from amdkernel_mcp.execution.runner.rocprofv3_errors import cause_of
 from amdkernel_mcp.execution.targets import find_target
@@ -234,7 +233,7 @@ def sampling(bench: Bench) -> Finding:
 
 def watched(bench: Bench) -> Finding:
     """The GPU while it has no work: activity, memory, clocks, and whether it goes to sleep."""
-    node = render_node(bench.machine.settings, find_target(bench.machine.target, bench.machine.settings))
+    node = bench.sandboxes.render_node(find_target(bench.machine.target, bench.machine.settings))
     states: list[GpuState | str] = []
     end = time.monotonic() + bench.watch_s
     while not states or time.monotonic() < end:

@@ -28,15 +28,14 @@ from amdkernel_mcp.compiler.wait_states import missing_wait_states
 from amdkernel_mcp.counted import counted
 from amdkernel_mcp.errors import TargetError
 from amdkernel_mcp.execution.runner.job import run_job
-from amdkernel_mcp.execution.work import carried
 from amdkernel_mcp.hardware.exactness import inexact_among
 from amdkernel_mcp.launch.bind import bind
 from amdkernel_mcp.launch.kernel_symbols import kernel_symbols
 from amdkernel_mcp.launch.plan import LaunchPlan
 from amdkernel_mcp.problems.problem import Case, Problem
-from amdkernel_mcp.progress import Progress, silent
 from amdkernel_mcp.results.kernels import CheckResult, CheckScope, CompileResult, Finding, FindingKind, SeedReveal
 from amdkernel_mcp.runner_protocol.job import RunnerJob
+from amdkernel_mcp.work import Work, carried
 
 if TYPE_CHECKING:
     from amdkernel_mcp.checking.expected.reference import Array, Expected
@@ -61,14 +60,14 @@ def check(
     options: CheckOptions = DEFAULT,
     key: SeedKey | None = None,
     cache_dir: Path | None = None,
-    on_progress: Progress = silent,
+    work: Work | None = None,
 ) -> CheckResult:
     """Whether the kernel computes what the problem asks: every case, every seed; the first seed several times.
 
     `key`: what seeds and shapes are drawn from, unless the options name others; None: a fresh one.
     Raises ProblemFileError when the reference cannot be used; SandboxError, TargetError. A bad kernel is a verdict.
     """
-    began = time.monotonic()
+    began, work = time.monotonic(), work or Work()
     if plan.mistakes:
         return invalid(plan.mistakes, target=target.name)
     if not compiled.result.ok or compiled.code_object is None:
@@ -90,15 +89,15 @@ def check(
     cases = (*problem.cases, *draw_cases(problem, key))
     cases = (*cases, *aim_cases(problem, key, constants, divisors_of(compiled.source), cases))
     if options.seeds is None:
-        on_progress(f"the seeds are fixed by sha256:{key.commitment}")
-    ran = kernel.run(cases, on_progress)
+        work.say(f"the seeds are fixed by sha256:{key.commitment}")
+    ran = kernel.run(cases, work)
     if isinstance(ran, Finding):
         return invalid([ran], target=target.name)
     unrun = unrun_code(compiled, ran.records)
     more: tuple[Case, ...] = ()
     if ran.right and target.kind == "emulator":
         more = aim_further(problem, key, constants, cases, ran.instructions, unrun=bool(unrun.unrun))
-    further = _run_further(kernel, more, on_progress) if more else None
+    further = _run_further(kernel, more, work) if more else None
     if further:
         unrun = unrun_code(compiled, [*ran.records, *further.records])
     result = summarise(problem, ran.judged, ran.expected, seeds=len(seeds), further=further.judged if further else ())
@@ -120,15 +119,15 @@ def check(
     return result.model_copy(update=update | (_reveal(result, key, len(seeds)) if options.seeds is None else {}))
 
 
-def _run_further(kernel: _Kernel, cases: Sequence[Case], on_progress: Progress) -> _Ran | None:
+def _run_further(kernel: _Kernel, cases: Sequence[Case], work: Work) -> _Ran | None:
     """What came of cases that a check may leave out: None where they cannot be launched, or the reference is slow.
 
     They are larger than the others, so each runs with one seed, plainly and once more to look for races.
     """
-    on_progress("drawing cases for code that ran in none so far")
+    work.say("drawing cases for code that ran in none so far")
     quick = replace(kernel, seeds=kernel.seeds[:1], options=replace(kernel.options, schedules=0))
     try:
-        ran = quick.run(cases, on_progress)
+        ran = quick.run(cases, work)
     except ReferenceTimeoutError:
         return None
     return None if isinstance(ran, Finding) else ran
@@ -222,14 +221,14 @@ class _Kernel:
     seeds: Sequence[int]
     cache_dir: Path | None
 
-    def run(self, cases: Sequence[Case], on_progress: Progress) -> _Ran | Finding:
+    def run(self, cases: Sequence[Case], work: Work) -> _Ran | Finding:
         """Run these cases with all seeds and judge them; a finding where one cannot be launched."""
         kernels, arch, problem, options = kernel_symbols(self.code_object), self.target.arch, self.problem, self.options
         bound = [(case, bind(self.plan, problem, case, kernels=kernels, arch=arch)) for case in cases]
         if refused := next((each.finding for _, each in bound if each.finding), None):
             return refused
         many = f"{counted(len(bound), 'case')} with {counted(len(self.seeds), 'seed')}"
-        on_progress(f"running {many} on {self.target.name}")
+        work.say(f"running {many} on {self.target.name}")
         wanted = [(case, seed, n) for case, _ in bound for n, seed in enumerate(self.seeds)]
         calls = make_calls(self.sandbox, problem, wanted)
         plans = plan_cases(problem, bound, calls, options, shares=communicates(self.compiled.disassembly))
@@ -242,7 +241,7 @@ class _Kernel:
             self.key.derive("layout"),
             options.case_instructions,
         )
-        report, expected = _run_both(self.sandbox, self.target, problem, job, plans, self.cache_dir, on_progress)
+        report, expected = _run_both(self.sandbox, self.target, problem, job, plans, self.cache_dir, work)
         conditioning = conditioning_of(self.sandbox, problem, expected.outputs)
         judged = judge_report(problem, self.plan, self.compiled, plans, report, expected.outputs, conditioning)
         why = expected.not_cached
@@ -257,14 +256,14 @@ def _run_both(
     job: RunnerJob,
     plans: Sequence[CasePlan],
     cache_dir: Path | None,
-    on_progress: Progress,
+    work: Work,
 ) -> tuple[RunnerReport, Expected]:
     """The launches and the reference at the same time, in two separate sandboxes."""
     calls = [call for each in plans for call in each.calls]
     with ThreadPoolExecutor(max_workers=1, thread_name_prefix="reference") as pool:
         reference = pool.submit(carried(expected_outputs), sandbox, problem, calls, cache_dir=cache_dir)
         try:
-            report = run_job(sandbox, target, job, on_progress=on_progress)
+            report = run_job(sandbox, target, job, work=work)
         finally:
             expected = reference.result()  # a problem that cannot be used is reported first
     if report.device is None and all(case.status == "crashed" for case in report.cases):

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from amdkernel_mcp import __version__
+from amdkernel_mcp.cli.added_commands import WithAddedCommands
 from amdkernel_mcp.cli.commands import (
     admin,
     bringup,
@@ -32,6 +33,7 @@ from amdkernel_mcp.cli.commands import (
 from amdkernel_mcp.cli.commands.run_parser import RunCommand
 
 app = typer.Typer(
+    cls=WithAddedCommands,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,  # plain help, so that --help needs no rich and reads the same in a pipe

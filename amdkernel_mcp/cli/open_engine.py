@@ -16,37 +16,28 @@ if TYPE_CHECKING:
 
 
 @contextlib.contextmanager
-def open_engine(*, parent: str | None = None) -> Iterator[Engine]:
-    """An engine with the current settings; it is closed, with its containers, however the command ends.
-
-    `parent`: the attempt on which what is done builds. Raises HistoryError where there is none of this name.
-    """
+def open_engine() -> Iterator[Engine]:
+    """An engine with the current settings; it is closed, with its containers, however the command ends."""
     from amdkernel_mcp.config import load_settings
     from amdkernel_mcp.engine.engine import Engine
-    from amdkernel_mcp.history.recorder import LOCAL
 
     engine = Engine(load_settings())
     try:
-        with engine.attempts.under(parent, by=LOCAL) if parent is not None else contextlib.nullcontext():
-            yield engine
+        yield engine
     finally:
         engine.close()
 
 
 @contextlib.contextmanager
-def open_engine_at(
-    url: str | None, token_file: Path | None, *, parent: str | None = None
-) -> Iterator[Engine | RemoteEngine]:
+def open_engine_at(url: str | None, token_file: Path | None) -> Iterator[Engine | RemoteEngine]:
     """The engine of the server at `url`; without one, that of this machine. Raises InputError for wrong options."""
     if url is not None:
-        if parent is not None:
-            raise InputError("--parent does not go with --url", hint="the server takes your attempt before this one")
         with open_remote_engine(url, token_file) as remote:
             yield remote
         return
     if token_file is not None:
         raise InputError("--token-file needs --url")
-    with open_engine(parent=parent) as engine:
+    with open_engine() as engine:
         yield engine
 
 

@@ -17,7 +17,7 @@ def problem_names() -> list[str]:
 
 def target_names() -> list[str]:
     """The emulated GPUs, for a shell that completes a word; to ask for real ones would take too long."""
-    from amdkernel_mcp.execution.targets import EMULATED
+    from amdkernel_mcp.execution.hosts import EMULATED
 
     return [f"emulator:{arch}" for arch in EMULATED]
 

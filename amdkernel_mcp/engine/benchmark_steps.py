@@ -19,8 +19,8 @@ from amdkernel_mcp.measurement.not_timed import (
     wrong_when_measured,
 )
 from amdkernel_mcp.measurement.timed_case import name_of_cases, timed_cases
-from amdkernel_mcp.progress import Progress
 from amdkernel_mcp.results.kernels import BenchmarkResult, CheckResult
+from amdkernel_mcp.work import Work
 
 if TYPE_CHECKING:
     from amdkernel_mcp.engine.kernel_steps import KernelSteps
@@ -37,7 +37,7 @@ def benchmark_steps(
     baseline_file: str,
     target: str | None,
     values: Mapping[str, str] | None,
-    on_progress: Progress,
+    work: Work,
     seen: list[PreparedKernel],
     case: str | None = None,
     fresh: bool = False,
@@ -58,9 +58,9 @@ def benchmark_steps(
             continue
         name = file_name if role == "this kernel" else baseline_file
         own = values if role == "this kernel" else None
-        prepared = steps.prepare(problem, text, file_name=name, target=target, on_progress=on_progress, values=own)
+        prepared = steps.prepare(problem, text, file_name=name, target=target, work=work, values=own)
         seen.append(prepared)
-        checked = known.check(prepared, on_progress)
+        checked = known.check(prepared, work)
         checks.append(checked)
         if checked.verdict != "correct":
             return incorrect(checked, role)
@@ -68,7 +68,7 @@ def benchmark_steps(
         if in_turns:
             continue
         inputs = inputs or steps.timing_inputs(prepared, case=case)
-        measured = known.measure(prepared, steps.plan_measurement(prepared, inputs), on_progress)
+        measured = known.measure(prepared, steps.plan_measurement(prepared, inputs), work)
         if measured.finding:
             answer = stopped(measured.finding, role, prepared.target.name, prepared.sandbox.isolation)
             return too_large(answer, cases) if measured.finding.kind == "timeout" else answer
@@ -78,7 +78,7 @@ def benchmark_steps(
         sides.append(side_of(prepared, measured))
     where = prepared.target
     if in_turns:
-        answer = steps.benchmark_in_turns(ready[0], ready[1] if len(ready) > 1 else None, on_progress, case=case)
+        answer = steps.benchmark_in_turns(ready[0], ready[1] if len(ready) > 1 else None, work, case=case)
     else:
         answer = benchmark(
             candidate=sides[0],

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, TypeVar
 
@@ -15,8 +16,8 @@ from amdkernel_mcp.cache_folder import answers_folder
 from amdkernel_mcp.engine.kernel_steps import KernelSteps
 from amdkernel_mcp.errors import InputError
 from amdkernel_mcp.history.judged import JudgedProblems
-from amdkernel_mcp.history.recorder import LOCAL, Recorder
-from amdkernel_mcp.progress import Progress, silent
+from amdkernel_mcp.history.recorder import Recorder
+from amdkernel_mcp.work import LOCAL, Work, doing
 
 if TYPE_CHECKING:
     from amdkernel_mcp.config import Settings
@@ -84,14 +85,16 @@ class Engine:
         quarantined = self._sandboxes.quarantined
         return Machine(self._settings, self._sandboxes, lambda: self.docs.hip_version(), quarantined)
 
-    def inspect(self, path: Path, *, kernel: str | None = None, on_progress: Progress = silent) -> InspectResult:
+    def inspect(self, path: Path, *, kernel: str | None = None, work: Work | None = None) -> InspectResult:
         """What is in a code object, an offload bundle or a program; with `kernel`, that kernel alone.
 
         Raises InputError for a file without device code, SandboxError.
         """
         from amdkernel_mcp.engine.inspect_file import inspect_file
 
-        return inspect_file(self._sandboxes.without_gpu(), path, kernel=kernel, on_progress=on_progress)
+        work = work or Work()
+        with doing(work):
+            return inspect_file(self._sandboxes.without_gpu(), path, kernel=kernel, work=work)
 
     @property
     def attempts(self) -> Attempts:
@@ -147,16 +150,20 @@ class Engine:
             if self._docs:
                 self._docs.close()
 
-    def do(
-        self, asked: Does[_A], *, by: str = LOCAL, on_progress: Progress = silent, on_detail: OnDetail | None = None
-    ) -> _A:
-        """The answer of a verb, done for `by`. `on_detail`: is given what the page of a profile shows besides."""
+    def do(self, asked: Does[_A], work: Work | None = None, *, on_detail: OnDetail | None = None) -> _A:
+        """The answer of a verb, done for `work`: for this machine's user, who hears of nothing, where it is None.
+
+        on_detail: is given what the page of a profile shows besides. Raises HistoryError for a parent that is none.
+        """
         from amdkernel_mcp.engine.verbs.verb import Means
 
-        means = Means(
-            self._steps, self._sandboxes, self._judged, self._recorder, self.attempts, by, on_progress, on_detail
-        )
-        return asked.do(means)
+        work, attempts = work or Work(), self.attempts
+        if work.parent is not None:
+            work = replace(work, parent=attempts.whole_id(work.parent, by=work.owner))
+        with doing(work):
+            return asked.do(
+                Means(self._steps, self._sandboxes, self._judged, self._recorder, attempts, work, on_detail)
+            )
 
     def profile_import(
         self,
@@ -177,7 +184,7 @@ class Engine:
         return profile_recording(path, gpu=gpu, kernel=kernel, limit=limit, options=options or NO_OPTIONS)
 
     def create_problem(
-        self, name: str, declaration: str, reference: str, *, by: str = LOCAL, shared: bool = False
+        self, name: str, declaration: str, reference: str, *, work: Work | None = None, shared: bool = False
     ) -> CreatedProblem:
         """Store a problem of the texts of problem.toml and reference.py, once it was examined; `shared`: for all users.
 
@@ -187,7 +194,9 @@ class Engine:
         from amdkernel_mcp.problems.signature import signature
         from amdkernel_mcp.results.problems import CreatedProblem
 
-        problem, warnings = self._steps.create_problem(name, declaration, reference, by, shared=shared)
+        work = work or Work()
+        with doing(work):
+            problem, warnings = self._steps.create_problem(name, declaration, reference, work, shared=shared)
         return CreatedProblem(
             name=problem.name,
             hash=problem.hash,
@@ -225,14 +234,14 @@ class Engine:
         baseline: str | None,
         problem: str,
         target: str | None,
-        on_progress: Progress = silent,
+        work: Work,
     ) -> JobAnswer:
         """Run the verb of an attempt again, with its options. Raises HistoryError for a verb of another version."""
         from amdkernel_mcp.engine.verbs.table import recorded_verb
         from amdkernel_mcp.engine.verbs.verb import Repeated
 
         again = recorded_verb(attempt.verb).again(attempt, Repeated(source, baseline, problem, target))
-        answer: JobAnswer = self.do(again, on_progress=on_progress)
+        answer: JobAnswer = self.do(again, work)
         return answer
 
     def _collect_headers(self) -> Collected:

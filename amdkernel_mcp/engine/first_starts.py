@@ -13,16 +13,14 @@ from typing import TYPE_CHECKING
 from amdkernel_mcp.compiler.elf_file import ElfFile
 from amdkernel_mcp.compiler.endless import may_not_end
 from amdkernel_mcp.errors import InfrastructureError, InputError
-from amdkernel_mcp.execution.gpu_idle import GpuState, read_state
-from amdkernel_mcp.execution.targets import ANY_OF_SLURM, SLURM
+from amdkernel_mcp.execution.slurm.host import SLURM
 from amdkernel_mcp.findings.hangs import SLOW
 from amdkernel_mcp.hardware.target import Target
 from amdkernel_mcp.kept_values import name_of
 from amdkernel_mcp.leases.hung_kernels import HungKernels, Started
+from amdkernel_mcp.work import Work
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from amdkernel_mcp.config import Settings
     from amdkernel_mcp.engine.prepared_kernel import PreparedKernel
     from amdkernel_mcp.execution.runner.program_files import Program
@@ -51,20 +49,20 @@ class FirstStarts:
         self._sandboxes = sandboxes
         self._known = HungKernels(settings.cache_dir / "endings")
 
-    def admit(self, prepared: PreparedKernel, on_progress: Callable[[str], None]) -> None:
+    def admit(self, prepared: PreparedKernel, work: Work) -> None:
         """Raises InputError for a kernel that may hang and must not; SandboxError, TargetError without its GPU."""
         where, started = prepared.target, started_kernel(prepared)
         if where.kind == "emulator" or started is None:
             return
 
         def try_out() -> str:
-            on_progress(f"trying it on the emulator first: a reset of {where.name} may take down others")
+            work.say(f"trying it on the emulator first: a reset of {where.name} may take down others")
             return self._tried(prepared, started)
 
         self._known.refuse(
             started,
             where.name,
-            partial(self._look, where, prepared.sandbox),
+            partial(self._sandboxes.look_at, where, prepared.sandbox),
             ends=lambda: not may_not_end(prepared.compiled.disassembly),
             try_out=try_out,
             unproven=self._settings.start_unproven,
@@ -84,19 +82,12 @@ class FirstStarts:
     def admit_program(self, started: Started, where: Target, sandbox: Sandbox) -> None:
         """Raises InputError for a program that may hang and must not; SandboxError, TargetError without its GPU."""
         if where.kind != "emulator":
-            look = partial(self._look, where, sandbox)
+            look = partial(self._sandboxes.look_at, where, sandbox)
             self._known.refuse(started, where.name, look, unproven=self._settings.start_unproven)
 
     def note_program(self, started: Started, answer: CheckResult, where: Target, *, asked: bool = False) -> None:
         """Keep how the program ended: `correct` for one that did."""
         self._known.note(started, _shown(answer, where), where.name, asked=asked)
-
-    def _look(self, where: Target, sandbox: Sandbox) -> GpuState | str:
-        from amdkernel_mcp.execution.render_node import render_node
-
-        if where.host == SLURM:
-            return ANY_OF_SLURM
-        return read_state(sandbox, render_node(self._settings, where, self._sandboxes.workers))
 
     def _tried(self, prepared: PreparedKernel, started: Started) -> str:
         """The emulator's verdict on the listed cases, noted; or why there is none.

@@ -43,10 +43,10 @@ from amdkernel_mcp.measurement.turns import (
 )
 from amdkernel_mcp.profiling.kernel_trace import traced_launches
 from amdkernel_mcp.profiling.rocprofv3 import trace_command
-from amdkernel_mcp.progress import Progress
 from amdkernel_mcp.results.kernels import BenchmarkResult, Clocks, Finding
 from amdkernel_mcp.runner_protocol.job import RunnerJob
 from amdkernel_mcp.runner_protocol.report import RunnerReport
+from amdkernel_mcp.work import Work
 
 if TYPE_CHECKING:
     from amdkernel_mcp.engine.prepared_kernel import PreparedKernel
@@ -68,9 +68,7 @@ class Contest:
     planned: MeasurementJob
     other: MeasurementJob
     render_node: Callable[[], str]  # asked when the GPU is held: Slurm gives any
-    exclusively: Callable[
-        [Progress], AbstractContextManager[None, bool | None]
-    ]  # a block in which no other work uses that GPU
+    exclusively: Callable[[Work], AbstractContextManager[Work, bool | None]]  # see `leased_sandbox.exclusively`
     data_dir: Path
     cache_dir: Path | None
     protocol: Plan = DEFAULT_PLAN
@@ -98,11 +96,11 @@ class _Taken:
     after: GpuState | str
 
 
-def benchmark_in_turns(contest: Contest, on_progress: Progress) -> BenchmarkResult:
+def benchmark_in_turns(contest: Contest, work: Work) -> BenchmarkResult:
     """The verdict, or why there is none. Raises what the sandbox and the lease raise."""
     sandbox = contest.candidate.sandbox
-    with contest.exclusively(on_progress):
-        taken = _take_times(contest, on_progress)
+    with contest.exclusively(work) as held:
+        taken = _take_times(contest, held)
     if isinstance(taken, BenchmarkResult):
         return taken
     if wrong := _wrong_outputs(contest, taken.job, taken.report):
@@ -126,7 +124,7 @@ def benchmark_in_turns(contest: Contest, on_progress: Progress) -> BenchmarkResu
     return _beyond_twice_the_margin(answer, why, taken.floor) if (why := why_unknown(before)) else answer
 
 
-def _take_times(contest: Contest, on_progress: Progress) -> _Taken | BenchmarkResult:
+def _take_times(contest: Contest, work: Work) -> _Taken | BenchmarkResult:
     """All that needs the GPU; or why there are no times."""
     where, sandbox = contest.candidate.target, contest.candidate.sandbox
     before = read_state(sandbox, contest.render_node())
@@ -135,8 +133,8 @@ def _take_times(contest: Contest, on_progress: Progress) -> _Taken | BenchmarkRe
     if busy := why_busy(before):
         return _not_timed(contest, busy)
     job = job_in_turns(contest.planned, contest.other, gpu_by_name(where.gpu), plan=contest.protocol)
-    on_progress(f"timing {'both kernels' if contest.compared else 'the kernel and itself'} in turns on {where.name}")
-    report = run_job(sandbox, where, job, on_progress=on_progress)
+    work.say(f"timing {'both kernels' if contest.compared else 'the kernel and itself'} in turns on {where.name}")
+    report = run_job(sandbox, where, job, work)
     contest.saw(report)
     ended = read_state(sandbox, contest.render_node())  # at once, for its clocks: they fall within moments
     turns = read_turns(_names(contest), job, report)
@@ -144,9 +142,9 @@ def _take_times(contest: Contest, on_progress: Progress) -> _Taken | BenchmarkRe
         timed_out = any(case.status == "timeout" for case in report.cases)
         finding = Finding(kind="timeout" if timed_out else "crashed", message=turns)
         return stopped(finding, "a kernel", where.name, sandbox.isolation)
-    traced = _compare_with_trace(contest, job, on_progress)
+    traced = _compare_with_trace(contest, job, work)
     rocm = report.device.rocm if report.device else "not_measured"
-    floor = _floor(contest, before, rocm, on_progress)
+    floor = _floor(contest, before, rocm, work)
     after = state_afterwards(sandbox, contest.render_node())
     return _Taken(job, report, turns, traced, floor, rocm, before, ended, after)
 
@@ -206,13 +204,13 @@ def _beyond_twice_the_margin(answer: BenchmarkResult, why: str, floor: float | N
     return answer.model_copy(update={"verdict": verdict, "reason": reason, "flags": [*answer.flags, "idle_unknown"]})
 
 
-def _compare_with_trace(contest: Contest, job: RunnerJob, on_progress: Progress) -> Agreement:
+def _compare_with_trace(contest: Contest, job: RunnerJob, work: Work) -> Agreement:
     """What rocprofv3 says in one more run of few pairs. Where it fails there is no comparison, but there are times."""
     where, sandbox = contest.candidate.target, contest.candidate.sandbox
     kernels = {kernel.name for side in (contest.candidate, contest.rival) for kernel in side.compiled.result.kernels}
     job = fewest_turns(job, plan=contest.protocol)
     command = trace_command(folder=FOLDER, program=runner_command(where, job), kernels=sorted(kernels))
-    on_progress(f"comparing the times with rocprofv3's kernel trace on {where.name}")
+    work.say(f"comparing the times with rocprofv3's kernel trace on {where.name}")
     try:
         timeout_s = TRACE_START_S + TRACE_CASE_S * len(job.cases)
         recorded = record_profile(sandbox, where, job, [command], pass_timeout_s=timeout_s)
@@ -254,11 +252,11 @@ def _measured_wrong(case: str, reason: str, findings: Sequence[Finding]) -> Meas
     return Measured(wrong_outputs=f"case {case}: {reason}", findings=tuple(findings))
 
 
-def _floor(contest: Contest, state: GpuState, rocm: str, on_progress: Progress) -> float | None:
+def _floor(contest: Contest, state: GpuState, rocm: str, work: Work) -> float | None:
     """The GPU's noise floor; A/A runs of a baseline come first where too few are known."""
     floors = NoiseFloors(contest.data_dir, f"{contest.candidate.target.host or 'local'} {state.unique_id}")
     if contest.compared and (missing := floors.missing(rocm)):
-        on_progress(f"{missing} A/A runs for the noise floor of {contest.candidate.target.name}")
+        work.say(f"{missing} A/A runs for the noise floor of {contest.candidate.target.name}")
         floors.add(_same_code(contest, missing), rocm)
     return floors.floor(rocm)
 

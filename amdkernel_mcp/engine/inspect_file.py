@@ -29,8 +29,8 @@ from amdkernel_mcp.errors import InputError
 from amdkernel_mcp.execution.runner.coverage import NO_DEVICE_CODE, coverage_of_files, read_files
 from amdkernel_mcp.hardware.occupancy import SIMDS, Occupancy, occupancy
 from amdkernel_mcp.launch.kernel_symbols import symbols_called
-from amdkernel_mcp.progress import Progress
 from amdkernel_mcp.results.inspection import InspectedKernel, InspectedObject, InspectResult
+from amdkernel_mcp.work import Work
 
 if TYPE_CHECKING:
     from amdkernel_mcp.execution.sandbox import Sandbox
@@ -65,7 +65,7 @@ class _Decoded:
     names: Mapping[str, str]
 
 
-def inspect_file(sandbox: Sandbox, path: Path, *, kernel: str | None = None, on_progress: Progress) -> InspectResult:
+def inspect_file(sandbox: Sandbox, path: Path, *, kernel: str | None = None, work: Work) -> InspectResult:
     """The code objects of a file; with `kernel`, of that kernel alone. The file is decoded in the sandbox.
 
     Raises InputError for a file that cannot be read, has no device code or is damaged throughout, and for a kernel that
@@ -82,7 +82,7 @@ def inspect_file(sandbox: Sandbox, path: Path, *, kernel: str | None = None, on_
             raise InputError(objects[0].damaged or "")
         if kernel is not None:
             objects = _only(objects, kernel)
-        on_progress("decoding")
+        work.say("decoding")
         decoded = _decode(sandbox, objects)
     except InputError as error:
         raise InputError(error.message, file=name, hint=error.hint) from None

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from amdkernel_mcp.counted import counted
 from amdkernel_mcp.errors import ProblemFileError
 from amdkernel_mcp.history.judged import JudgedProblems
-from amdkernel_mcp.history.recorder import LOCAL
-from amdkernel_mcp.progress import Progress, silent
+from amdkernel_mcp.progress import silent
 from amdkernel_mcp.results.kernels import BenchmarkResult, CheckResult, Finding, ProfileResult
+from amdkernel_mcp.work import LOCAL, Work
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -84,7 +84,7 @@ class KernelSteps:
         *,
         file_name: str,
         target: str | None,
-        on_progress: Progress,
+        work: Work,
         values: Mapping[str, str] | None = None,
     ) -> PreparedKernel:
         """Read the launch plan and compile, with these `values` of its `tune` lines. A compile error is in `compiled`.
@@ -97,7 +97,7 @@ class KernelSteps:
 
         where, language = self.target(target), language_of(source, file_name)
         plan = chosen(language.read_plan(source, problem), values or {})
-        on_progress(f"compiling for {where.arch}")
+        work.say(f"compiling for {where.arch}")
         toolchain = language.toolchain(plan, problem)
         compiled = self.compiler(where).compile(
             source, arch=where.arch, flags=plan.flags(), file_name=file_name, toolchain=toolchain
@@ -152,7 +152,7 @@ class KernelSteps:
         return ProblemList(problems=lines)
 
     def create_problem(
-        self, name: str, declaration: str, reference: str, by: str, *, shared: bool
+        self, name: str, declaration: str, reference: str, work: Work, *, shared: bool
     ) -> tuple[Problem, tuple[str, ...]]:
         """Examine a problem, then store it. Returns it with warnings. Raises ProblemFileError, InputError."""
         from amdkernel_mcp.checking.problem_probe import examine_problem
@@ -163,7 +163,7 @@ class KernelSteps:
             warnings.extend(examine_problem(self._sandboxes.without_gpu(), problem, cache_dir=self._settings.cache_dir))
 
         made = self.own_problems.create(
-            name, declaration, reference, by, shared=shared, limits=self.limits, examine=examine
+            name, declaration, reference, work.owner, shared=shared, limits=self.limits, examine=examine
         )
         return made, tuple(warnings)
 
@@ -173,7 +173,7 @@ class KernelSteps:
 
         return Importer(self._means_of_import, self.own_problems)
 
-    def _means_of_import(self, on_progress: Progress) -> Means:
+    def _means_of_import(self, work: Work) -> Means:
         """What importing a problem needs: the sandbox, the limits, a compiler."""
         from amdkernel_mcp.execution.setup.build import setup_torch
         from amdkernel_mcp.importing.import_problem import Means
@@ -188,14 +188,12 @@ class KernelSteps:
             sandbox=self._sandboxes.without_gpu(),
             limits=self.limits,
             cache_dir=self._settings.cache_dir,
-            install_torch=lambda: setup_torch(self._settings, on_progress),
+            install_torch=lambda: setup_torch(self._settings, work.say),
             compiles=compiles,
-            on_progress=on_progress,
+            work=work,
         )
 
-    def check(
-        self, prepared: PreparedKernel, on_progress: Progress, options: CheckOptions | None = None
-    ) -> CheckResult:
+    def check(self, prepared: PreparedKernel, work: Work, options: CheckOptions | None = None) -> CheckResult:
         """The verdict on a kernel, with the notes on its problem. Raises InputError where it may hang and must not."""
         from amdkernel_mcp.checking.check import check
         from amdkernel_mcp.checking.options import CheckOptions
@@ -206,7 +204,7 @@ class KernelSteps:
         cache_dir = self._settings.cache_dir
         asked = options is not None and options.hang
         if not asked:
-            self.first_starts.admit(prepared, on_progress)
+            self.first_starts.admit(prepared, work)
         with examined(prepared.sandbox, prepared.problem, cache_dir=cache_dir) as warnings:
             result = check(
                 sandbox=prepared.sandbox,
@@ -217,7 +215,7 @@ class KernelSteps:
                 options=options or CheckOptions(),
                 key=self.key("check", prepared),
                 cache_dir=cache_dir,
-                on_progress=on_progress,
+                work=work,
             )
         result = result.model_copy(update={"notes": [*result.notes, *warnings()]})
         self.first_starts.note(prepared, result, asked=asked)
@@ -232,7 +230,7 @@ class KernelSteps:
         file_name: str,
         target: str | None,
         key: str | None,
-        on_progress: Progress,
+        work: Work,
         built: Program | None = None,
         hang: bool = False,
     ) -> ProgramCheckResult:
@@ -263,24 +261,24 @@ class KernelSteps:
                 program=built or sent,
                 key=read_key(key) if key else drawn,
                 cache_dir=cache_dir,
-                on_progress=on_progress,
+                work=work,
             )
         self.first_starts.note_program(started, result, where, asked=hang)
         return result.model_copy(update={"notes": [*result.notes, *warnings()]})
 
     def check_tuned(
-        self, prepared: PreparedKernel, answer: CheckResult, on_progress: Progress, options: CheckOptions | None
+        self, prepared: PreparedKernel, answer: CheckResult, work: Work, options: CheckOptions | None
     ) -> CheckResult:
         """The answer about every value of the `tune` line; a replay of one order is of the first values alone."""
         from amdkernel_mcp.checking.cases.tuned import check_combinations, fewer_seeds
 
         def check_one(plan: LaunchPlan, name: str) -> CheckResult:
-            on_progress(f"checking {name}")
-            return self.check(self.recompile(prepared, plan), silent, fewer_seeds(options))
+            work.say(f"checking {name}")
+            return self.check(self.recompile(prepared, plan), work.saying(silent), fewer_seeds(options))
 
         return answer if options and options.order else check_combinations(answer, prepared.plan, check_one)
 
-    def measure(self, prepared: PreparedKernel, planned: MeasurementJob | Finding, on_progress: Progress) -> Measured:
+    def measure(self, prepared: PreparedKernel, planned: MeasurementJob | Finding, work: Work) -> Measured:
         """Run what was planned; its outputs are judged like those of a check, of a sample those that it wrote."""
         from amdkernel_mcp.checking.measured import why_not_judged
         from amdkernel_mcp.execution.runner.job import run_job
@@ -290,15 +288,15 @@ class KernelSteps:
             return Measured(finding=planned)
         cases, emulated = counted(len(planned.cases), "case"), prepared.target.kind == "emulator"
         how = ", with the caches modelled" if emulated else ""
-        on_progress(f"measuring {cases} on {prepared.target.name}{how}")
-        report = run_job(prepared.sandbox, prepared.target, planned.job, on_progress=on_progress)
-        on_progress("reading what was counted")
+        work.say(f"measuring {cases} on {prepared.target.name}{how}")
+        report = run_job(prepared.sandbox, prepared.target, planned.job, work)
+        work.say("reading what was counted")
         measured = read_measurement(planned, report)
         if measured.finding:
             return measured
         if measured.sampled and (why := why_not_judged(prepared.problem, prepared.compiled, planned.calls)):
             return replace(measured, not_judged=why)
-        on_progress("comparing the outputs with the reference")
+        work.say("comparing the outputs with the reference")
         try:
             outputs = self._judge(prepared, planned, report)
         except ProblemFileError as error:
@@ -329,7 +327,7 @@ class KernelSteps:
         self,
         candidate: PreparedKernel,
         baseline: PreparedKernel | None,
-        on_progress: Progress,
+        work: Work,
         *,
         protocol: Plan | None = None,
         case: str | None = None,
@@ -339,14 +337,13 @@ class KernelSteps:
         `protocol` None: as thoroughly as a verdict needs it. `case`: in place of those that count.
         """
         from amdkernel_mcp.engine.gpu_benchmark import Contest, benchmark_in_turns
-        from amdkernel_mcp.execution.render_node import render_node
         from amdkernel_mcp.leases.leased_sandbox import exclusively
         from amdkernel_mcp.measurement.not_timed import stopped
         from amdkernel_mcp.measurement.timing.interleaved import DEFAULT_PLAN
 
         where, both = candidate.target, tuple(each for each in (candidate, baseline) if each)
         for each in both:
-            self.first_starts.admit(each, on_progress)
+            self.first_starts.admit(each, work)
         planned = self.plan_measurement(candidate, inputs=INPUTS_IN_TURNS, case=case)
         other = planned
         if baseline and not isinstance(planned, Finding):
@@ -361,14 +358,14 @@ class KernelSteps:
             baseline or candidate,
             planned,
             other,
-            lambda: render_node(self._settings, where, self._sandboxes.workers),
-            lambda say: exclusively(candidate.sandbox, say),
+            lambda: self._sandboxes.render_node(where),
+            lambda work: exclusively(candidate.sandbox, work),
             self._settings.data_dir,
             self._settings.cache_dir,
             protocol or DEFAULT_PLAN,
             lambda report: self.first_starts.note_report(report, *both),
         )
-        return benchmark_in_turns(contest, on_progress)
+        return benchmark_in_turns(contest, work)
 
     def timing_inputs(self, prepared: PreparedKernel, *, inputs: int = 1, case: str | None = None) -> TimingInputs:
         """The inputs with which a problem's kernels are timed, so many of each case at most.
@@ -440,10 +437,9 @@ class KernelSteps:
         }
         return ran_of(prepared.compiled, prepared.plan.flags(), prepared.sandbox).model_copy(update={"seeds": seeds})
 
-    def profile_on_gpu(self, prepared: PreparedKernel, planned: MeasurementJob, on_progress: Progress) -> ProfileResult:
+    def profile_on_gpu(self, prepared: PreparedKernel, planned: MeasurementJob, work: Work) -> ProfileResult:
         """Record with rocprofv3, then explain the recording; its outputs are judged."""
         from amdkernel_mcp.execution.gpu_idle import read_state
-        from amdkernel_mcp.execution.render_node import render_node
         from amdkernel_mcp.execution.runner.gpu_profile import FOLDER, list_counters, record_profile
         from amdkernel_mcp.execution.runner.job import runner_command
         from amdkernel_mcp.leases.leased_sandbox import exclusively
@@ -451,15 +447,15 @@ class KernelSteps:
         from amdkernel_mcp.profiling.import_recording import import_files
         from amdkernel_mcp.profiling.rocprofv3 import commands, listed_counters, uncounted
 
-        self.first_starts.admit(prepared, on_progress)
+        self.first_starts.admit(prepared, work)
         where, job, program = prepared.target, planned.job, runner_command(prepared.target, planned.job)
         names = [kernel.name for kernel in prepared.compiled.result.kernels]
-        with exclusively(prepared.sandbox, on_progress):
-            state = read_state(prepared.sandbox, render_node(self._settings, where, self._sandboxes.workers))
+        with exclusively(prepared.sandbox, work) as held:
+            state = read_state(prepared.sandbox, self._sandboxes.render_node(where))
             level = level_warning(where.arch, None if isinstance(state, str) else state.performance)
             has = listed_counters(list_counters(prepared.sandbox, where))
             runs = commands(where.arch, folder=FOLDER, program=program, kernels=names, available=has)
-            on_progress(f"profiling in {counted(len(runs), 'pass', 'passes')} on {where.name}")
+            held.say(f"profiling in {counted(len(runs), 'pass', 'passes')} on {where.name}")
             recorded = record_profile(prepared.sandbox, where, job, runs)
         self.first_starts.note_report(recorded.report, prepared)
         answer = import_files(recorded.files, gpu=where.gpu)

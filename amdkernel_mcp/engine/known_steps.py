@@ -13,9 +13,9 @@ from pydantic import TypeAdapter
 
 from amdkernel_mcp.kept_values import KeptValues, name_of
 from amdkernel_mcp.measurement.job import Measured
-from amdkernel_mcp.progress import Progress
 from amdkernel_mcp.results.kernels import CheckResult, Finding
 from amdkernel_mcp.runner_protocol.job import Timing
+from amdkernel_mcp.work import Work
 
 if TYPE_CHECKING:
     from amdkernel_mcp.engine.kernel_steps import KernelSteps
@@ -33,10 +33,10 @@ class KnownSteps:
     steps: KernelSteps
     fresh: bool = False
 
-    def check(self, prepared: PreparedKernel, on_progress: Progress) -> CheckResult:
+    def check(self, prepared: PreparedKernel, work: Work) -> CheckResult:
         """The verdict on a kernel; a known one is `correct`."""
         if not self._kept(prepared):
-            return self.steps.check(prepared, on_progress)
+            return self.steps.check(prepared, work)
         folder = self.steps.cache_dir / "checks"
         kept = KeptValues(folder, TypeAdapter(CheckResult), max_total_bytes=MOST_BYTES)
         problem, compiled = prepared.problem, prepared.compiled
@@ -46,17 +46,17 @@ class KnownSteps:
             *(prepared.target.name, prepared.target.gpu, prepared.sandbox.image_id),
         )
         if not self.fresh and (found := kept.get(name)) is not None:
-            on_progress("this kernel was checked before")
+            work.say("this kernel was checked before")
             return found
-        result = self.steps.check(prepared, on_progress)
+        result = self.steps.check(prepared, work)
         if result.verdict == "correct":
             kept.put(name, result)
         return result
 
-    def measure(self, prepared: PreparedKernel, planned: MeasurementJob | Finding, on_progress: Progress) -> Measured:
+    def measure(self, prepared: PreparedKernel, planned: MeasurementJob | Finding, work: Work) -> Measured:
         """What `KernelSteps.measure` finds; known where nothing was wrong."""
         if isinstance(planned, Finding) or not self._kept(prepared):
-            return self.steps.measure(prepared, planned, on_progress)
+            return self.steps.measure(prepared, planned, work)
         folder = self.steps.cache_dir / "measured"
         kept = KeptValues(folder, TypeAdapter(Measured), max_total_bytes=MOST_BYTES)
         cases = tuple(replace(case, timing=Timing()) for case in planned.job.cases)  # of GPUs alone, drawn each time
@@ -66,9 +66,9 @@ class KnownSteps:
             replace(planned.job, cases=cases),
         )
         if not self.fresh and (found := kept.get(name)) is not None:
-            on_progress("this kernel was measured before")
+            work.say("this kernel was measured before")
             return found
-        measured = self.steps.measure(prepared, planned, on_progress)
+        measured = self.steps.measure(prepared, planned, work)
         if measured.finding is None and measured.wrong_outputs is None:
             kept.put(name, measured)
         return measured

@@ -21,8 +21,8 @@ from amdkernel_mcp.profiling.kept_details import keep_details
 from amdkernel_mcp.profiling.options import ProfileOptions
 from amdkernel_mcp.profiling.profile import answer_of, details_of, facts_of
 from amdkernel_mcp.profiling.sampled import judged_outputs
-from amdkernel_mcp.progress import Progress
 from amdkernel_mcp.results.kernels import Finding, ProfileResult
+from amdkernel_mcp.work import Work
 
 if TYPE_CHECKING:
     from amdkernel_mcp.problems.problem import Problem
@@ -43,7 +43,7 @@ class ProfileSteps:
     problem: Problem
     target: str | None
     options: ProfileOptions
-    on_progress: Progress
+    work: Work
     on_detail: OnDetail
     seen: list[PreparedKernel] = field(default_factory=list)
     """Every kernel that was prepared, the profiled one first."""
@@ -60,7 +60,7 @@ class ProfileSteps:
         def other() -> ProfileResult:
             assert self.options.compare_to is not None
             name = self.options.compare_file
-            again = replace(self, on_progress=lambda text: self.on_progress(f"{name}, to compare: {text}"))
+            again = replace(self, work=self.work.saying(lambda text: self.work.say(f"{name}, to compare: {text}")))
             return again._one(self.options.compare_to, name, no_detail)
 
         return compared(answer, self.options, other, self._ratio)
@@ -78,9 +78,7 @@ class ProfileSteps:
         return answer
 
     def _one(self, source: str, file_name: str, on_detail: OnDetail) -> ProfileResult:
-        prepared = self.steps.prepare(
-            self.problem, source, file_name=file_name, target=self.target, on_progress=self.on_progress
-        )
+        prepared = self.steps.prepare(self.problem, source, file_name=file_name, target=self.target, work=self.work)
         self.seen.append(prepared)
         where, compiled = prepared.target, prepared.compiled
         if refused := cannot_launch(prepared):
@@ -88,13 +86,13 @@ class ProfileSteps:
         cases = timed_cases(self.problem, self.options.case)
         planned = self.steps.plan_measurement(prepared, case=self.options.case)
         if where.kind == "gpu" and not isinstance(planned, Finding):
-            answer = self.steps.profile_on_gpu(prepared, planned, self.on_progress)
+            answer = self.steps.profile_on_gpu(prepared, planned, self.work)
             return answer.model_copy(update={"case": name_of_cases(cases)})
-        measured = KnownSteps(self.steps, self.options.fresh).measure(prepared, planned, self.on_progress)
+        measured = KnownSteps(self.steps, self.options.fresh).measure(prepared, planned, self.work)
         if measured.finding:
             return ProfileResult(target=where.name, reason=measured.finding.message, findings=[measured.finding])
         self.sides.append(side_of(prepared, measured))
-        self.on_progress("explaining the counts")
+        self.work.say("explaining the counts")
         gpu, lines, code = gpu_by_name(where.gpu), compiled.lines, compiled.disassembly
         kernels = compiled.result.kernels
         text = compiled.text

@@ -22,8 +22,9 @@ from amdkernel_mcp.evaluation.scores import scores
 from amdkernel_mcp.evaluation.suite import Suite, Task, read_suite
 from amdkernel_mcp.kernel_source import KernelSource, read_kernel
 from amdkernel_mcp.problems.problem_file import load_problem
-from amdkernel_mcp.progress import Progress
+from amdkernel_mcp.progress import silent
 from amdkernel_mcp.results.evaluation import EvaluatedKernel, Evaluation
+from amdkernel_mcp.work import Work
 
 if TYPE_CHECKING:
     from amdkernel_mcp.engine.engine import Engine
@@ -51,7 +52,7 @@ def evaluate(
     out: Path,
     at_a_time: int,
     timed: bool = True,
-    on_progress: Progress,
+    work: Work,
 ) -> Evaluation:
     """Judge each candidate of the suite in `folder` against its problem's baseline; rows already in `out` stand.
 
@@ -68,12 +69,12 @@ def evaluate(
         try:
             found = _candidates(suite, task, [where, image, timed])
             if timed and any(each.key not in known and not each.is_program for each in found):
-                _require_correct_baseline(engine, task, where, on_progress)
+                _require_correct_baseline(engine, task, where, work)
             candidates += found
         except InputError as error:
             refused[task.name] = error.message
     pending = [each for each in candidates if each.key not in known]
-    run = _Run(engine, log, where, timed, on_progress, done=len(candidates) - len(pending), of=len(candidates))
+    run = _Run(engine, log, where, timed, work, done=len(candidates) - len(pending), of=len(candidates))
     rows = known | run.judge_all(pending, at_a_time)
     ordered = [rows[each.key].model_copy(update=_place(each)) for each in candidates]
     kernels = [row for row in ordered if row.trust is None]
@@ -91,10 +92,11 @@ def evaluate(
     )
 
 
-def _require_correct_baseline(engine: Engine, task: Task, target: str, report: Progress) -> None:
-    report(f"{task.name}: checking the baseline")
+def _require_correct_baseline(engine: Engine, task: Task, target: str, work: Work) -> None:
+    work.say(f"{task.name}: checking the baseline")
     kernel = read_kernel(task.baseline)
-    checked = engine.do(Check(problem=task.problem, source=kernel.source, file_name=kernel.file_name, target=target))
+    asked = Check(problem=task.problem, source=kernel.source, file_name=kernel.file_name, target=target)
+    checked = engine.do(asked, work.saying(silent))
     if checked.verdict != "correct":
         raise InputError(f"its baseline {task.baseline.name} is {checked.verdict}: {checked.reason}")
 
@@ -129,12 +131,12 @@ class _Run:
         log: RowLog,
         target: str,
         timed: bool,
-        report: Progress,
+        work: Work,
         *,
         done: int,
         of: int,
     ) -> None:
-        self._engine, self._log, self._target, self._timed, self._report = engine, log, target, timed, report
+        self._engine, self._log, self._target, self._timed, self._work = engine, log, target, timed, work
         self._done, self._of = done, of
         self._lock = threading.Lock()
         self._stopped = threading.Event()
@@ -162,7 +164,7 @@ class _Run:
         with self._lock:
             self._done += 1
             said = row.failed or (row.check if row.check != "correct" else row.benchmark or "correct")
-            self._report(f"{self._done} of {self._of}: {row.candidate} {said}")
+            self._work.say(f"{self._done} of {self._of}: {row.candidate} {said}")
         return row
 
     def _row(self, candidate: _Candidate) -> EvaluatedKernel:
@@ -176,7 +178,7 @@ class _Run:
         check = CheckProgram if candidate.is_program else Check
         asked = check(problem=task.problem, source=kernel.source, file_name=kernel.file_name, target=self._target)
         try:
-            checked = self._engine.do(asked)
+            checked = self._engine.do(asked, self._work.saying(silent))
             row = row.model_copy(
                 update={
                     "check": checked.verdict,
@@ -194,7 +196,8 @@ class _Run:
                     file_name=kernel.file_name,
                     baseline=candidate.baseline,
                     target=self._target,
-                )
+                ),
+                self._work.saying(silent),
             )
         except InputError as error:
             return row.model_copy(update={"check": "invalid", "reason": error.message})

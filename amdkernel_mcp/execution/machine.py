@@ -72,18 +72,13 @@ class Machine:
 
         Raises UnknownTargetError, TargetError, SandboxError, ToolchainError.
         """
-        from amdkernel_mcp.execution.gpu_idle import read_state, why_not_hang
-        from amdkernel_mcp.execution.render_node import render_node
-        from amdkernel_mcp.execution.targets import ANY_OF_SLURM, SLURM, find_target
+        from amdkernel_mcp.execution.gpu_idle import why_not_hang
+        from amdkernel_mcp.execution.targets import find_target
 
-        workers = self._sandboxes.workers
-        target = find_target(name, self._settings, workers)
+        target = find_target(name, self._settings, self._sandboxes.workers)
         if target.kind == "emulator":
             return None
-        if target.host == SLURM:
-            return why_not_hang(target.name, ANY_OF_SLURM)
-        state = read_state(self._sandboxes.of(target), render_node(self._settings, target, workers))
-        return why_not_hang(target.name, state)
+        return why_not_hang(target.name, self._sandboxes.look_at(target))
 
     def doctor(self) -> DoctorResult:
         """What is installed, what is missing, and the command that fixes it."""

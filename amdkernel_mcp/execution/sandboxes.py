@@ -6,12 +6,16 @@ import threading
 from typing import TYPE_CHECKING
 
 from amdkernel_mcp.config import Settings
-from amdkernel_mcp.execution.added_hosts import added_host
+from amdkernel_mcp.execution.hosts import BroughtHost, Hosts
 from amdkernel_mcp.execution.sandbox import Sandbox
+from amdkernel_mcp.execution.slurm.host import SLURM
 from amdkernel_mcp.hardware.target import Target
 
 if TYPE_CHECKING:
+    from amdkernel_mcp.execution.gpu_idle import GpuState
     from amdkernel_mcp.execution.workers.hub import WorkerHub
+
+ANY_OF_SLURM = "Slurm gives any of its GPUs, also one of an XGMI hive"
 
 
 class Sandboxes:
@@ -20,15 +24,17 @@ class Sandboxes:
     def __init__(self, settings: Settings, workers: WorkerHub | None = None, *, compiles: bool = True) -> None:
         """`workers`: of the hosts that reach out; None where none can. `compiles`: see `open_sandbox`."""
         self._settings = settings
-        self._compiles = compiles
         self.workers = workers
+        self._hosts = Hosts(settings, workers, self.without_gpu, compiles=compiles)
         self._lock = threading.Lock()
         self._opened: dict[tuple[str | None, int | None], Sandbox] = {}
 
     def of(self, target: Target) -> Sandbox:
         """The sandbox for work on `target`. Raises SandboxError, ToolchainError, TargetError, CancelledWorkError."""
-        if target.host is not None and (workers := self._workers_of(target)) is not None:
-            workers.connection(target.host)  # not under the lock: it may take a minute to come back
+        if target.host == SLURM:
+            return self._open(target)  # it has none of its own: each run asks Slurm for a GPU
+        if self.workers is not None and isinstance(host := self._hosts.of(target.host), BroughtHost):
+            self.workers.connection(host.name)  # not under the lock: it may take a minute to come back
         key = (target.host, target.index)
         with self._lock:
             lost = self._opened.get(key)
@@ -39,20 +45,21 @@ class Sandboxes:
                 self._opened[key] = self._open(target)
             return self._opened[key]
 
-    def _workers_of(self, target: Target) -> WorkerHub | None:
-        """What reaches the host of a target, if a worker brought it."""
-        if target.host is None or target.host in self._settings.hosts or added_host(target.host, self._settings):
-            return None
-        return self.workers
+    def render_node(self, target: Target) -> str:
+        """Of a GPU, such as `/dev/dri/renderD128`. Raises TargetError, SandboxError, ToolchainError."""
+        return self._hosts.of(target.host).render_node(target)
+
+    def look_at(self, target: Target, sandbox: Sandbox | None = None) -> GpuState | str:
+        """How the GPU of a target is now, or why that is not known. `sandbox`: what looks at it, by default that of the
+        target. Raises as `of` and `render_node` do."""
+        from amdkernel_mcp.execution.gpu_idle import read_state
+
+        if target.host == SLURM:
+            return ANY_OF_SLURM
+        return read_state(sandbox or self.of(target), self.render_node(target))
 
     def _open(self, target: Target) -> Sandbox:
-        from amdkernel_mcp.execution.open_sandbox import open_sandbox
-
-        if target.host is not None and (workers := self._workers_of(target)) is not None:
-            return workers.sandbox(target.host, target.index)
-        if (added := added_host(target.host, self._settings)) is not None:
-            return added.open(target)
-        return open_sandbox(self._settings, host=target.host, gpu=target.index, compiles=self._compiles)
+        return self._hosts.of(target.host).open(target)
 
     def without_gpu(self) -> Sandbox:
         """The sandbox of this machine for work that needs no GPU."""
@@ -61,7 +68,8 @@ class Sandboxes:
         return self.of(find_target("emulator:gfx942", self._settings))
 
     def close(self) -> None:
-        """Remove all containers."""
+        """Remove all containers, and end the jobs of Slurm."""
+        self._hosts.close()
         with self._lock:
             for sandbox in self._opened.values():
                 sandbox.close()

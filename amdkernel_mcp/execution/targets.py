@@ -9,27 +9,14 @@ from typing import TYPE_CHECKING
 from amdkernel_mcp.config import Settings
 from amdkernel_mcp.errors import InfrastructureError, UnknownTargetError
 from amdkernel_mcp.execution.added_hosts import added_host, added_hosts
-from amdkernel_mcp.execution.gpus import id_of, local_gpus
+from amdkernel_mcp.execution.hosts import DockerHost, ThisMachine, targets_of_worker
+from amdkernel_mcp.execution.slurm.host import SLURM, slurm_target
 from amdkernel_mcp.hardware.pool import is_in_pool, is_pool, no_gpu_in_pool
-from amdkernel_mcp.hardware.specs import UNKNOWN_PART, lookup
 from amdkernel_mcp.hardware.target import Target
 from amdkernel_mcp.results.machine import TargetInfo
 
 if TYPE_CHECKING:
-    from amdkernel_mcp.config import SlurmSettings
-    from amdkernel_mcp.execution.workers.hub import WorkerHost, WorkerHub
-
-SLURM = "slurm"
-"""The host of targets whose GPUs Slurm gives."""
-ANY_OF_SLURM = "Slurm gives any of its GPUs, also one of an XGMI hive"
-
-EMULATED = {
-    "gfx942": "MI300X",
-    "gfx90a": "MI250X",
-    "gfx950": "MI355X",
-    "gfx1100": "RX 7900 XTX",
-    "gfx1201": "RX 9070 XT",
-}
+    from amdkernel_mcp.execution.workers.hub import WorkerHub
 
 
 def find_target(name: str | None, settings: Settings, workers: WorkerHub | None = None) -> Target:
@@ -43,13 +30,14 @@ def find_target(name: str | None, settings: Settings, workers: WorkerHub | None 
         return _first_of(name, settings, workers)
     host, _, index = name.partition(":")
     if host == SLURM and settings.slurm is not None:
-        return _of_slurm(settings.slurm, index)
+        return slurm_target(settings.slurm, index)
     is_remote = host in settings.hosts and re.fullmatch(r"\d{1,3}", index) is not None
     added = added_host(host, settings)
-    known = _of_host(settings, host) if is_remote else [*added.targets()] if added is not None else _here()
+    named = DockerHost(settings, host) if is_remote else added or ThisMachine(settings)
+    known = [*named.targets()]
     if workers is not None and all(target.name != name for target in known):
         brought = workers.find(host) if re.fullmatch(r"\d{1,3}|gfx\w+", index) else None
-        known += [target for each in ([brought] if brought else workers.hosts()) for target in _of_worker(each)]
+        known += [target for each in ([brought] if brought else workers.hosts()) for target in targets_of_worker(each)]
     for target in known:
         if target.name == name:
             return target
@@ -78,25 +66,21 @@ def _first_of(pool: str, settings: Settings, workers: WorkerHub | None) -> Targe
 
 def list_targets(settings: Settings, workers: WorkerHub | None = None) -> list[TargetInfo]:
     """All targets, the default one marked; a host that does not answer is listed with the reason."""
-    listed = [_info(target, settings) for target in _here()]
-    for host in settings.hosts:
+    listed = [_info(target, settings) for target in ThisMachine(settings).targets()]
+    for host in (*(DockerHost(settings, name) for name in settings.hosts), *added_hosts(settings)):
         try:
-            found = [_info(target, settings) for target in _of_host(settings, host)]
-            listed += found or [_unknown(host, f"{_no_gpu(host)}; {_DRIVER_HINT}", settings)]
+            found = [_info(target, settings) for target in host.targets()]
+            if not found and host.name in settings.hosts:
+                found = [_unknown(host.name, f"{_no_gpu(host.name)}; {_DRIVER_HINT}", settings)]
+            listed += found
         except InfrastructureError as error:
             note = f"{error.message}; {error.hint}" if error.hint else error.message
-            listed.append(_unknown(host, note, settings))
-    for added in added_hosts(settings):
-        try:
-            listed += [_info(target, settings) for target in added.targets()]
-        except InfrastructureError as error:
-            note = f"{error.message}; {error.hint}" if error.hint else error.message
-            listed.append(_unknown(added.name, note, settings))
+            listed.append(_unknown(host.name, note, settings))
     if settings.slurm:
         why_not = None if workers is not None and workers.is_open else "only a running `amdkernel serve` has it"
-        listed += [_info(_of_slurm(settings.slurm, arch), settings, why_not) for arch in settings.slurm.gres]
+        listed += [_info(slurm_target(settings.slurm, arch), settings, why_not) for arch in settings.slurm.gres]
     for brought in workers.hosts() if workers else ():
-        for target in _of_worker(brought):
+        for target in targets_of_worker(brought):
             info = _info(target, settings, brought.note)
             reset = workers.last_reset(target.name) if workers and info.note is None else None
             listed.append(info.model_copy(update={"note": reset}) if reset else info)
@@ -113,45 +97,6 @@ def _no_gpu(host: str) -> str:
 def _unknown(host: str, note: str, settings: Settings) -> TargetInfo:
     unknown = Target(f"{host}:0", "gpu", "unknown", "unknown", host, 0)
     return _info(unknown, settings).model_copy(update={"ready": False, "note": note})
-
-
-def _here() -> list[Target]:
-    emulated = [Target(f"emulator:{arch}", "emulator", arch, gpu) for arch, gpu in EMULATED.items()]
-    return emulated + [
-        Target(f"local:{gpu.index}", "gpu", gpu.arch, gpu.name, index=gpu.index, id=id_of(gpu, None))
-        for gpu in local_gpus()
-    ]
-
-
-def _of_host(settings: Settings, host: str) -> list[Target]:
-    from amdkernel_mcp.execution.remote_gpus import remote_gpus
-
-    return [
-        Target(f"{host}:{gpu.index}", "gpu", gpu.arch, gpu.name, host=host, index=gpu.index, id=id_of(gpu, host))
-        for gpu in remote_gpus(settings, host)
-    ]
-
-
-def _of_slurm(slurm: SlurmSettings, arch: str) -> Target:
-    if arch not in slurm.gres:
-        raise UnknownTargetError(
-            f"there is no target '{SLURM}:{arch}'",
-            hint=f"known are {', '.join(f'{SLURM}:{each}' for each in slurm.gres)}",
-        )
-    named = lookup(slurm.gres[arch].rpartition(":")[2])  # gpu:mi325x; a cluster may call it otherwise
-    known = named is not None and named.gfx == arch
-    gpu = named.name.removesuffix(" (per GCD)") if named is not None and known else f"{arch}{UNKNOWN_PART}"
-    return Target(f"{SLURM}:{arch}", "gpu", arch, gpu, host=SLURM)
-
-
-def _of_worker(host: WorkerHost) -> list[Target]:
-    name = host.name
-    gpus = [
-        Target(f"{name}:{gpu.index}", "gpu", gpu.arch, gpu.name, host=name, index=gpu.index, id=id_of(gpu, name))
-        for gpu in host.gpus
-    ]
-    emulated = EMULATED.items() if host.emulator else ()
-    return gpus + [Target(f"{name}:{arch}", "emulator", arch, gpu, host=name) for arch, gpu in emulated]
 
 
 def _in_default(target: Target, settings: Settings) -> bool:

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import contextlib
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from amdkernel_mcp.errors import AmdkernelError, DocumentationError, HistoryError
 from amdkernel_mcp.kernel_source import is_attempt
-from amdkernel_mcp.progress import Progress, silent
 from amdkernel_mcp.quoting import harmless
 from amdkernel_mcp.results.history import AttemptList, AttemptShown, Export, Lesson, Pruned, Replay
 from amdkernel_mcp.results.history import ListedAttempt as Line
 from amdkernel_mcp.results.quantity import Interval
 from amdkernel_mcp.results.rewards import RewardList, RewardOfAttempt
+from amdkernel_mcp.work import Work
 
 if TYPE_CHECKING:
     from amdkernel_mcp.history.attempt import Attempt
@@ -56,7 +55,7 @@ class Verbs(Protocol):
         baseline: str | None,
         problem: str,
         target: str | None,
-        on_progress: Progress,
+        work: Work,
     ) -> JobAnswer:
         """Run the verb of `attempt` again."""
 
@@ -124,15 +123,9 @@ class Attempts:
             return None
         return RecordedCompile(result, tuple(attempt.ran.flags) if attempt.ran else None)
 
-    @contextlib.contextmanager
-    def under(self, parent: str, *, by: str) -> Iterator[None]:
-        """What is recorded has this parent meanwhile: for an engine with one user. Raises HistoryError unless it is an
-        attempt of `by`."""
-        before, self._recorder.parent = self._recorder.parent, self._history.find(parent, by=by).attempt.id
-        try:
-            yield
-        finally:
-            self._recorder.parent = before
+    def whole_id(self, name: str, *, by: str) -> str:
+        """The id of the attempt of `by` that a name stands for. Raises HistoryError where there is none."""
+        return self._history.find(name, by=by).attempt.id
 
     def note(self, name: str, text: str, *, by: str | None = None) -> Lesson:
         """Keep what was learnt from an attempt."""
@@ -219,7 +212,7 @@ class Attempts:
         ]
         return RewardList(rewards=shown, modelled=options.modelled)
 
-    def replay(self, name: str, *, target: str | None = None, on_progress: Progress = silent) -> Replay:
+    def replay(self, name: str, *, target: str | None = None, work: Work | None = None) -> Replay:
         """Run an attempt, or an export, again; on `target` instead of the one it names. Says whether it holds."""
         attempt, read = self._open(name)
         with tempfile.TemporaryDirectory(prefix="amdkernel-replay-") as folder:
@@ -230,7 +223,7 @@ class Attempts:
                 baseline=_decoded(read(attempt.baseline)) if attempt.baseline else None,
                 problem=str(problem or ""),
                 target=target or attempt.target,
-                on_progress=on_progress,
+                work=work or Work(),
             )
         return _compared(attempt, answer, self._changes(attempt, answer))
 

@@ -45,7 +45,7 @@ class Tried:
     id: str | None = None
     """Where it had to be known before: rows name the sweep that they belong to."""
     parent: str | None = None
-    """None: the one that the caller named, else the user's attempt before this one on the problem."""
+    """None: the user's attempt before this one on the problem."""
     ran: Callable[[], Sequence[Ran]] = tuple
     """What ran: the candidate, then the baseline. Called while the record is made, so that its failure costs that."""
 
@@ -57,8 +57,6 @@ class Recorder:
         """`daily`: called when the history is opened, once a day, after old files were removed."""
         self._settings = settings
         self._daily = daily
-        self.parent: str | None = None
-        """Of what names none itself: `Attempts.under` sets it. None: the attempt before it."""
         self._lock = threading.Lock()
         self._opening: Future[History] | None = None
         self._thread: threading.Thread | None = None
@@ -96,11 +94,10 @@ class Recorder:
         try:
             history = self.history()
             history.written.check(tried.by)
-            named = tried.parent or self.parent
-            parent = history.parent(tried.by, tried.problem.name if tried.problem else None, named)
+            parent = history.parent(tried.by, tried.problem.name if tried.problem else None, tried.parent)
             if parent is not None and (note := _changed_problem(history, tried, parent.id)) is not None:
                 whole, answer = _noted(whole, note), _noted(answer, note)
-            attempt = _attempt(history, tried, whole, parent.id if parent else named)
+            attempt = _attempt(history, tried, whole, parent.id if parent else tried.parent)
             history.add(attempt, parent_source=parent.source if parent else None)
         except AmdkernelError as error:
             self._forget_failed()

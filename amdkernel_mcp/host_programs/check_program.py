@@ -24,13 +24,13 @@ from amdkernel_mcp.checking.judging.judge_report import CaseJudgement
 from amdkernel_mcp.checking.judging.summary import summarise
 from amdkernel_mcp.execution.runner.program import TIMED_OUT, Look, ProgramRun, run_program
 from amdkernel_mcp.execution.runner.program_build import build_program
-from amdkernel_mcp.execution.work import carried
 from amdkernel_mcp.findings.programs import findings_in_orders
 from amdkernel_mcp.host_programs.contract import input_files, outputs_in, words_of
-from amdkernel_mcp.progress import Progress, silent
+from amdkernel_mcp.progress import silent
 from amdkernel_mcp.results.host_programs import ProgramCheckResult
 from amdkernel_mcp.results.kernels import CheckVerdict, Finding, SeedReveal
 from amdkernel_mcp.runner_protocol.report import CaseReport
+from amdkernel_mcp.work import Work, carried
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -58,6 +58,7 @@ class _Job:
     target: Target
     problem: Problem
     program: Program  # built
+    work: Work
 
 
 @dataclass(frozen=True)
@@ -76,7 +77,7 @@ def check_program(
     program: Program,
     key: SeedKey,
     cache_dir: Path | None,
-    on_progress: Progress,
+    work: Work,
 ) -> ProgramCheckResult:
     """Build the program and run it on every case with every seed.
 
@@ -84,14 +85,14 @@ def check_program(
     """
     began = time.monotonic()
     said = bytearray()
-    built = build_program(sandbox, target.arch, program, said.extend, on_progress)
+    built = build_program(sandbox, target.arch, program, said.extend, work)
     if built.failed:
         return _not_built(built.failed, said.decode(errors="replace"), target)
     ready = replace(program, path=built.path, files={**program.files, **built.files}, sources=(), keep=True)
-    job = _Job(sandbox, target, problem, ready)
+    job = _Job(sandbox, target, problem, ready, work)
     cases, seeds = (*problem.cases, *draw_cases(problem, key)), key.seeds(SEEDS)
     calls = make_calls(sandbox, problem, [(case, seed, n) for case in cases for n, seed in enumerate(seeds)])
-    on_progress(f"running {len(calls)} times on {target.name}")
+    work.say(f"running {len(calls)} times on {target.name}")
     expected = expected_outputs(sandbox, problem, calls, cache_dir=cache_dir)
     with ThreadPoolExecutor(_AT_A_TIME) as pool:
         runs = list(pool.map(carried(_run), repeat(job), calls, expected.outputs))
@@ -134,7 +135,7 @@ def _run(job: _Job, call: Call, expected: dict[str, Array]) -> _Ran:
         timeout_s=RUN_TIMEOUT_S,
         look=Look(memory=job.target.kind == "emulator"),
         on_output=lambda _, piece: printed.extend(piece[: _MOST_BUILD_OUTPUT - len(printed)]),
-        on_progress=silent,
+        work=job.work.saying(silent),
     )
     seconds = time.monotonic() - began
     return _Ran(_judgement(job, call, ended, expected, printed.decode(errors="replace")), seconds)

@@ -21,7 +21,7 @@ from amdkernel_mcp.kernel_source import EXTENSION, is_extension
 from amdkernel_mcp.problems.problem import Problem
 from amdkernel_mcp.problems.problem_file import load_problem
 from amdkernel_mcp.problems.size_limits import SizeLimits
-from amdkernel_mcp.progress import Progress
+from amdkernel_mcp.work import Work
 
 KERNEL = "kernel.hip"
 _NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,63}")
@@ -37,7 +37,7 @@ class Means:
     cache_dir: Path
     install_torch: Callable[[], object]
     compiles: Callable[[str], str | None]
-    on_progress: Progress
+    work: Work
 
 
 @dataclass(frozen=True)
@@ -65,14 +65,14 @@ def import_module(module: ModuleFile, name: str, sizes: Mapping[str, int], means
     """The problem of a PyTorch module. Raises ImportRefused with the reason; ProblemFileError, InfrastructureError."""
     if is_extension(module.text):
         raise ImportRefused(f"module: {EXTENSION}", file=module.file)
-    means.on_progress(f"running {Path(module.file).name} in the sandbox")
+    means.work.say(f"running {Path(module.file).name} in the sandbox")
     found = inspect_module(means.sandbox, module, sizes)
     if found.unused and is_task(module):
         module = without(module, found.unused)
         found = inspect_module(means.sandbox, module, sizes)
-    means.on_progress("examining the problem")
+    means.work.say("examining the problem")
     problem, drafted, notes = _examined(module, found, name, means)
-    means.on_progress("compiling a naive kernel")
+    means.work.say("compiling a naive kernel")
     kernel, whole, why = _kernel(problem, found, means)
     changed = {each.name: (each.original, each.value) for each in found.changed}
     return Imported(problem, drafted, kernel, whole, changed, (*found.notes, *notes, *([why] if why else [])))

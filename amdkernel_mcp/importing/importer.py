@@ -18,8 +18,8 @@ from amdkernel_mcp.importing.inspect_module import ModuleFile
 from amdkernel_mcp.importing.task_folders import read_source
 from amdkernel_mcp.problems.own_problems import OwnProblems
 from amdkernel_mcp.problems.signature import signature
-from amdkernel_mcp.progress import Progress, silent
 from amdkernel_mcp.results.problems import CreatedProblem, ImportedProblem, ScaledSize
+from amdkernel_mcp.work import Work, doing
 
 _SHOWN_CHARS = 6000  # of a drafted kernel: an answer has to fit into what a model reads at once
 
@@ -27,7 +27,7 @@ _SHOWN_CHARS = 6000  # of a drafted kernel: an answer has to fit into what a mod
 class Importer:
     """Makes problem folders of other collections' files. `means`: what an import needs of the machine."""
 
-    def __init__(self, means: Callable[[Progress], Means], own: OwnProblems) -> None:
+    def __init__(self, means: Callable[[Work], Means], own: OwnProblems) -> None:
         self._means = means
         self._own = own
 
@@ -39,7 +39,7 @@ class Importer:
         name: str | None = None,
         sizes: Mapping[str, int] | None = None,
         inference: bool = False,
-        on_progress: Progress = silent,
+        work: Work | None = None,
     ) -> ImportedProblem:
         """Make a problem folder in `to` from a PyTorch module or a task folder. PyTorch is installed on first use.
 
@@ -49,23 +49,26 @@ class Importer:
         module, name = read_source(path, "eval" if inference else "train"), problem_name(path, name)
         folder = to / name
         refuse_used(folder)
-        means = self._means(on_progress)
+        work = work or Work()
+        means = self._means(work)
         means.install_torch()
-        imported = import_module(module, name, sizes or {}, means)
+        with doing(work):
+            imported = import_module(module, name, sizes or {}, means)
         write_folder(imported, folder)
         return _answer(imported, folder)
 
-    def create(self, name: str, text: str, *, by: str, shared: bool = False) -> CreatedProblem:
-        """Store the problem of a PyTorch module's text as one of the user's own, or for all. PyTorch must be installed.
+    def create(self, name: str, text: str, work: Work, *, shared: bool = False) -> CreatedProblem:
+        """Store the problem of a PyTorch module's text for who asks, or for all. PyTorch must be installed.
 
         Raises ImportRefused with the reason, InputError for the name, InfrastructureError.
         """
-        self._own.refuse_name(name, by, shared=shared)
-        means = self._means(silent)
-        made = import_module(ModuleFile(text, f"{name}.py"), name, {}, means)
+        self._own.refuse_name(name, work.owner, shared=shared)
+        means = self._means(work)
+        with doing(work):
+            made = import_module(ModuleFile(text, f"{name}.py"), name, {}, means)
         texts = (made.draft.declaration, made.draft.reference)
         limits, examine = means.limits, lambda _: None  # the import has examined it
-        problem = self._own.create(name, *texts, by, limits=limits, examine=examine, shared=shared)
+        problem = self._own.create(name, *texts, work.owner, limits=limits, examine=examine, shared=shared)
         return CreatedProblem(
             name=name,
             hash=problem.hash,

@@ -94,4 +94,5 @@ def rank(job: Job) -> float:
 
 def later_s(job: Job) -> float:
     """For how many seconds later than it was a job counts as accepted."""
-    return SWEEP_LATER_S if VERB_NAMED[job.request.verb].sweeps else 0.0
+    verb = VERB_NAMED.get(job.request.verb)
+    return SWEEP_LATER_S if verb and verb.sweeps else 0.0

@@ -7,13 +7,12 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
-from amdkernel_mcp import tracing
-from amdkernel_mcp.execution.cancellation import Cancellation
-from amdkernel_mcp.execution.work import Work
+from amdkernel_mcp.cancellation import Cancellation
 from amdkernel_mcp.jobs.request import Answer, Request
 from amdkernel_mcp.results.job_answer import JobStatus
+from amdkernel_mcp.work import Work
 
 FINISHED: Final = frozenset({"done", "failed", "cancelled"})
 
@@ -44,7 +43,6 @@ class Job:
     finished_s: float | None = None
     fence: int | None = None  # of the journal; None: the job is in this process alone
     elsewhere: bool = False  # another process has it; this is what the journal said last
-    trace: Any = field(default_factory=tracing.here)  # the span of the call
     work: Work = field(init=False)
     cancellation: Cancellation = field(default_factory=Cancellation)
     ended: threading.Event = field(default_factory=threading.Event)
@@ -52,7 +50,11 @@ class Job:
 
     def __post_init__(self) -> None:
         """The work is its owner's."""
-        self.work = Work(self.owner, self.cancellation)
+        self.work = Work(self.owner, self.cancellation, self._say)
+
+    def _say(self, sentence: str) -> None:
+        self.progress = sentence
+        self.cancellation.check()
 
     def wait(self, timeout_s: float) -> bool:
         """Whether the job ended within `timeout_s`."""

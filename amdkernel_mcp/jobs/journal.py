@@ -223,7 +223,8 @@ def _held(job: Job) -> Sequence[Any]:
 
 
 def _stored(row: Row[Any], fence: int | None = None) -> StoredJob:
-    answer = VERB_NAMED[row.verb].answer.model_validate_json(row.answer) if row.answer else None
+    verb = VERB_NAMED.get(row.verb)  # None: the package that added it is not installed any more
+    answer = verb.answer.model_validate_json(row.answer) if verb and row.answer else None
     return StoredJob(
         id=row.id,
         owner=row.owner,

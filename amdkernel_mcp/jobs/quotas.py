@@ -8,9 +8,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from amdkernel_mcp.cancellation import Cancellation, CancelledWorkError
 from amdkernel_mcp.counted import counted
 from amdkernel_mcp.errors import JobError
-from amdkernel_mcp.execution.cancellation import Cancellation, CancelledWorkError
 
 if TYPE_CHECKING:
     from amdkernel_mcp.config import Settings

@@ -9,8 +9,8 @@ from typing import Any
 from amdkernel_mcp.engine.verbs.table import VERB_NAMED
 from amdkernel_mcp.hardware.pool import is_pool
 from amdkernel_mcp.hardware.target import is_emulated
-from amdkernel_mcp.progress import Progress
 from amdkernel_mcp.results.job_answer import JobAnswer
+from amdkernel_mcp.work import Work
 
 Answer = JobAnswer
 
@@ -33,7 +33,8 @@ class Request:
 
         Lanes do not wait for each other.
         """
-        if not VERB_NAMED[self.verb].on_target:
+        verb = VERB_NAMED.get(self.verb)
+        if verb and not verb.on_target:
             return "compile"
         target = str(self.arguments.get("target") or default_target)
         if target.startswith("emulator"):
@@ -62,5 +63,5 @@ def lane_in_words(lane: str) -> str:
     return lane if is_gpu(lane) else f"the {'compiler' if lane == 'compile' else lane}"
 
 
-Perform = Callable[[Request, str, Progress], Answer]
-"""Does a request for a user, and reports its progress. Raises errors of `errors.py`."""
+Perform = Callable[[Request, Work], Answer]
+"""Does a request for the work of its job. Raises errors of `errors.py`."""

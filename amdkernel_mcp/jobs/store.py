@@ -15,9 +15,8 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from amdkernel_mcp import tracing
+from amdkernel_mcp.cancellation import CancelledWorkError
 from amdkernel_mcp.errors import AmdkernelError, DatabaseError, JobError
-from amdkernel_mcp.execution.cancellation import CancelledWorkError
-from amdkernel_mcp.execution.work import doing
 from amdkernel_mcp.execution.workers.connection import LostWorkerError
 from amdkernel_mcp.hardware.pool import is_pool
 from amdkernel_mcp.jobs.away import AwayHosts, waiting_for
@@ -34,7 +33,6 @@ from amdkernel_mcp.jobs.quotas import Quotas
 from amdkernel_mcp.jobs.request import Answer, Perform, Request, is_emulator, is_gpu
 from amdkernel_mcp.leases.gpu_health import QuarantinedError
 from amdkernel_mcp.leases.held import LeaseLostError
-from amdkernel_mcp.progress import Progress
 
 if TYPE_CHECKING:
     from amdkernel_mcp.results.job_answer import JobStatus
@@ -304,20 +302,15 @@ class JobStore:
         threading.Thread(target=self._work, args=(job,), name=job.id, daemon=True).start()
 
     def _work(self, job: Job) -> None:
-        def report(message: str) -> None:
-            job.progress = message
-            job.cancellation.check()
-
         status: JobStatus = "done"
         try:
             self._note(job, lambda journal: journal.begin(job))
             with (
-                tracing.below(job.trace),
+                tracing.below(job.work.trace),
                 tracing.span("job", job=job.id, verb=job.request.verb, lane=job.lane),
-                doing(job.work),
             ):
                 job.cancellation.check()
-                job.answer = self._answer(job, report)
+                job.answer = self._answer(job)
         except CancelledWorkError:
             status = "cancelled"
         except (LostWorkerError, QuarantinedError) as error:
@@ -345,14 +338,14 @@ class JobStore:
                 self._start_waiting()
                 return
 
-    def _answer(self, job: Job, report: Progress) -> Answer:
+    def _answer(self, job: Job) -> Answer:
         """The answer of the work. What ended because the lease or the database was gone is done again."""
         until_s: float | None = None
         while True:
             try:
                 asked = job.request if job.pool is None else job.request.on(job.lane)
                 with self._quotas.of_user(job.owner).time_limit(job.cancellation):
-                    return self._perform(asked, job.owner, report)
+                    return self._perform(asked, job.work)
             except (LeaseLostError, DatabaseError):
                 until_s = until_s or time.monotonic() + AWAY_S
                 if job.fence is None or time.monotonic() > until_s or self._closed.wait(AGAIN_S):

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING
 
 from amdkernel_mcp.errors import TargetError
 from amdkernel_mcp.execution.gpu_idle import read_state
-from amdkernel_mcp.execution.work import current_work
 from amdkernel_mcp.leases.gpu_leases import GpuLeases, Kind
 from amdkernel_mcp.leases.health_kernel import HealthKernel
 from amdkernel_mcp.leases.held import lease
 from amdkernel_mcp.leases.hygiene import Hygiene
-from amdkernel_mcp.progress import Progress, silent
+from amdkernel_mcp.work import Work
 
 if TYPE_CHECKING:
     from amdkernel_mcp.execution.sandbox import Sandbox
@@ -45,18 +44,17 @@ class LeasedGpu:
         )
 
     @contextmanager
-    def leased(self, kind: Kind, on_progress: Progress = silent) -> Iterator[None]:
-        """A block that holds this GPU; inside another such block it has it already.
+    def leased(self, kind: Kind, work: Work) -> Iterator[Work]:
+        """A block in which `work` holds this GPU, as the part of it that the block gets; it may have it alone already.
 
         Raises what `held.lease` raises, SandboxError, and QuarantinedError for a GPU that is not fit for use.
         """
-        work = current_work()
         if self._gpu in work.held:
-            yield
+            yield work
             return
         self._leases.health.refuse_quarantined(self._gpu, self._target)
         with (
-            lease(self._leases, self._gpu, kind, work, on_progress) as asked,
-            self._hygiene.watched(asked),
+            lease(self._leases, self._gpu, kind, work) as (asked, held),
+            self._hygiene.watched(asked, held) as watched,
         ):
-            yield
+            yield watched

@@ -9,12 +9,11 @@ from contextlib import contextmanager
 from dataclasses import replace
 
 from amdkernel_mcp import tracing
+from amdkernel_mcp.cancellation import Cancellation, CancelledWorkError
 from amdkernel_mcp.database.leases import LEASE_S
 from amdkernel_mcp.errors import DatabaseError, TargetError
-from amdkernel_mcp.execution.cancellation import Cancellation, CancelledWorkError
-from amdkernel_mcp.execution.work import Work, doing
 from amdkernel_mcp.leases.gpu_leases import Asked, GpuLeases, Kind
-from amdkernel_mcp.progress import Progress, silent
+from amdkernel_mcp.work import Work, doing
 
 RENEW_S = 5.0
 MARGIN_S = 10.0
@@ -34,14 +33,14 @@ class LeaseLostError(TargetError):
 
 
 @contextmanager
-def lease(leases: GpuLeases, gpu: str, kind: Kind, work: Work, on_progress: Progress = silent) -> Iterator[Asked]:
-    """Wait for the GPU, and hold it for `work` while the block runs.
+def lease(leases: GpuLeases, gpu: str, kind: Kind, work: Work) -> Iterator[tuple[Asked, Work]]:
+    """Wait for the GPU, and hold it for `work` while the block runs, which is the part of it that the block gets.
 
     Raises LeaseLostError at the end of a block that did not hold it all the time, DatabaseError when no lease can be
     taken, CancelledWorkError.
     """
     with tracing.span("wait for lease", gpu=gpu, kind=kind):
-        asked = _wait_for(leases, gpu, kind, work, on_progress)
+        asked = _wait_for(leases, gpu, kind, work)
     lost, outer = Cancellation(), work.cancellation
     inside = replace(work, cancellation=lost, held=work.held | ({gpu} if kind == "exclusive" else set()))
     ended = threading.Event()
@@ -50,7 +49,7 @@ def lease(leases: GpuLeases, gpu: str, kind: Kind, work: Work, on_progress: Prog
     begun_s = time.monotonic()
     try:
         with outer.ending_with(lost.cancel), doing(inside):
-            yield asked
+            yield asked, inside
     except CancelledWorkError:
         if outer.asked:
             raise
@@ -64,7 +63,7 @@ def lease(leases: GpuLeases, gpu: str, kind: Kind, work: Work, on_progress: Prog
         raise LeaseLostError(gpu)
 
 
-def _wait_for(leases: GpuLeases, gpu: str, kind: Kind, work: Work, on_progress: Progress) -> Asked:
+def _wait_for(leases: GpuLeases, gpu: str, kind: Kind, work: Work) -> Asked:
     asked, granted = leases.ask(gpu, kind, work.owner)
     said_s = 0.0
     try:
@@ -72,7 +71,7 @@ def _wait_for(leases: GpuLeases, gpu: str, kind: Kind, work: Work, on_progress: 
             work.cancellation.check()
             if time.monotonic() - said_s > SAY_EVERY_S:
                 others, seconds = leases.ahead(asked)
-                on_progress(f"waiting for the GPU: {others} before this one, the first for {seconds:.0f} s")
+                work.say(f"waiting for the GPU: {others} before this one, the first for {seconds:.0f} s")
                 said_s = time.monotonic()
             woken = leases.wait(asked, ASK_EVERY_S)
             granted = leases.take(asked, woken=woken)

@@ -24,11 +24,11 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from amdkernel_mcp.cancellation import Cancellation, CancelledWorkError
 from amdkernel_mcp.errors import AmdkernelError, DatabaseError
-from amdkernel_mcp.execution.cancellation import Cancellation, CancelledWorkError
 from amdkernel_mcp.execution.gpu_idle import MOST_BUSY_PERCENT, GpuState
-from amdkernel_mcp.execution.work import Ending, cancelled_by, current_work, doing
 from amdkernel_mcp.leases.gpu_health import GpuHealth, QuarantinedError
+from amdkernel_mcp.work import Ending, Work, cancelled_by, current_work, doing
 
 if TYPE_CHECKING:
     from amdkernel_mcp.execution.sandbox import Completed
@@ -97,13 +97,16 @@ class Hygiene:
         return self.leases.health
 
     @contextmanager
-    def watched(self, asked: Asked) -> Iterator[None]:
-        """A block with a job under this lease. Raises QuarantinedError before it, and what `look` raises."""
+    def watched(self, asked: Asked, work: Work) -> Iterator[Work]:
+        """A block with a job of `work` under this lease, as the part of it that the block gets.
+
+        Raises QuarantinedError before it, and what `look` raises.
+        """
         self._before(asked)
         ending = Ending()
         try:
-            with doing(replace(current_work(), ending=ending)):
-                yield
+            with doing(inside := replace(work, ending=ending)):
+                yield inside
         finally:
             with cancelled_by(Cancellation()):  # the GPU of a cancelled job is looked at as well
                 self._after(asked, ending.why)

@@ -10,13 +10,14 @@ from typing import TYPE_CHECKING, Unpack
 
 from amdkernel_mcp.config import Settings
 from amdkernel_mcp.errors import TargetError
+from amdkernel_mcp.execution.hosts import BroughtHost
 from amdkernel_mcp.execution.sandbox import Completed, RunOptions, Sandbox, SandboxKind
 from amdkernel_mcp.execution.sandboxes import Sandboxes
 from amdkernel_mcp.hardware.target import Target
-from amdkernel_mcp.progress import Progress
+from amdkernel_mcp.progress import silent
+from amdkernel_mcp.work import Work, current_work
 
 if TYPE_CHECKING:
-    from amdkernel_mcp.execution.slurm.allocations import Allocations
     from amdkernel_mcp.execution.workers.hub import WorkerHub
     from amdkernel_mcp.leases.gpu_leases import GpuLeases
     from amdkernel_mcp.leases.gpus import LeasedGpu
@@ -45,7 +46,7 @@ class LeasedSandbox:
 
         if kind != "run":
             return run()
-        with self.gpu.leased("shared"):
+        with self.gpu.leased("shared", current_work().saying(silent)):
             try:
                 done = run()
             except BaseException as error:
@@ -70,7 +71,6 @@ class LeasedSandboxes(Sandboxes):
         super().__init__(settings, workers)
         self._leases_lock = threading.Lock()
         self._leases: GpuLeases | None = None
-        self._allocations: Allocations | None = None
 
     @property
     def leases(self) -> GpuLeases:
@@ -81,66 +81,39 @@ class LeasedSandboxes(Sandboxes):
             self._leases = self._leases or GpuLeases(self._settings)
             return self._leases
 
-    def of(self, target: Target) -> Sandbox:
-        """See `Sandboxes.of`. GPUs of Slurm are leased by Slurm."""
-        from amdkernel_mcp.execution.slurm.slurm_sandbox import SlurmSandbox
-        from amdkernel_mcp.execution.targets import SLURM
-        from amdkernel_mcp.execution.work import current_work
-
-        if target.host != SLURM:
-            return super().of(target)
-        return SlurmSandbox(self._slurm(), target.arch, self.without_gpu(), lambda: current_work().owner)
-
-    def _slurm(self) -> Allocations:
-        """What this process has from Slurm. Raises TargetError where no worker can come."""
-        from amdkernel_mcp.database.holder import is_dead, new_holder
-        from amdkernel_mcp.execution.slurm.allocations import Allocations
-        from amdkernel_mcp.execution.slurm.commands import SlurmCommands
-
-        slurm, workers = self._settings.slurm, self.workers
-        if slurm is None or workers is None or not workers.is_open:
-            hint = "`amdkernel serve`, with [slurm] in its settings"
-            raise TargetError("GPUs of Slurm are used through a running server", hint=hint)
-        with self._leases_lock:
-            if self._allocations is None:
-                commands = SlurmCommands(slurm.commands)
-                self._allocations = Allocations(slurm, commands, workers, holder=new_holder(), is_dead=is_dead)
-            return self._allocations
-
     def quarantined(self) -> Mapping[str, str]:
         """Ids of the GPUs on which nothing runs, and why. Raises DatabaseError."""
         return self.leases.health.quarantined()
 
     def close(self) -> None:
         """Remove all containers, and give all leases back."""
-        if self._allocations:
-            self._allocations.close()
         super().close()
         if self._leases:
             self._leases.close()
 
     def _open(self, target: Target) -> Sandbox:
-        from amdkernel_mcp.execution.render_node import render_node
         from amdkernel_mcp.leases.gpus import LeasedGpu
         from amdkernel_mcp.leases.reset import ResetByWorker
 
         sandbox = super()._open(target)
         if target.index is None:
             return sandbox
-        find = partial(render_node, self._settings, target, self.workers)
-        workers = self._workers_of(target)
-        if workers is None:
+        find, workers = partial(self.render_node, target), self.workers
+        if workers is None or not isinstance(self._hosts.of(target.host), BroughtHost):
             return LeasedSandbox(sandbox, LeasedGpu(self.leases, sandbox, target, find))
         reset = ResetByWorker(self.leases, workers, target)
         return LeasedSandbox(sandbox, LeasedGpu(self.leases, sandbox, target, find, reset))
 
 
-def exclusively(sandbox: Sandbox, on_progress: Progress) -> AbstractContextManager[None, bool | None]:
-    """A block in which no other work uses the GPU of `sandbox`. Raises what `held.lease` raises."""
+def exclusively(sandbox: Sandbox, work: Work) -> AbstractContextManager[Work, bool | None]:
+    """A block in which `work` has the GPU of `sandbox` alone: as the part of it that the block gets.
+
+    Raises what `held.lease` raises.
+    """
     from amdkernel_mcp.execution.slurm.slurm_sandbox import SlurmSandbox
 
     if isinstance(sandbox, SlurmSandbox):
-        return sandbox.exclusively(on_progress)
+        return sandbox.exclusively(work)
     if not isinstance(sandbox, LeasedSandbox):
         raise TargetError("nothing is timed on a GPU that cannot be leased")
-    return sandbox.gpu.leased("exclusive", on_progress)
+    return sandbox.gpu.leased("exclusive", work)

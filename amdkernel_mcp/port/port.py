@@ -18,8 +18,8 @@ from amdkernel_mcp.port.keep_warps import FOLDER, flags_for, header_files
 from amdkernel_mcp.port.sources import CudaProgram, with_sizes
 from amdkernel_mcp.port.tokens import read_tokens
 from amdkernel_mcp.port.translate import Change, diff, hip_name, included, translate
-from amdkernel_mcp.progress import Progress
 from amdkernel_mcp.runner_protocol.records import PROGRAM
+from amdkernel_mcp.work import Work
 
 if TYPE_CHECKING:
     from amdkernel_mcp.execution.sandbox import Sandbox
@@ -64,7 +64,7 @@ def hip_names(sandbox: Sandbox) -> CudaNames:
     return CudaNames.of(names, headers)
 
 
-def port(sandbox: Sandbox, wanted: Wanted, on_progress: Progress) -> Ported:
+def port(sandbox: Sandbox, wanted: Wanted, work: Work) -> Ported:
     """Translate or wrap the program, then compile and link it for all architectures. A failed build is a value.
 
     Raises InputError for defines, SandboxError.
@@ -77,7 +77,7 @@ def port(sandbox: Sandbox, wanted: Wanted, on_progress: Progress) -> Ported:
     for _ in range(_TRIES):
         said = bytearray()
         program = _with_own(made.program, known, wanted)
-        built = build_program(sandbox, wanted.archs[0], program, said.extend, on_progress)
+        built = build_program(sandbox, wanted.archs[0], program, said.extend, work)
         text = said.decode(errors="replace")
         again = [name for name in defined_twice(text) if name not in known]
         if not built.failed or not again:

@@ -14,9 +14,9 @@ from amdkernel_mcp.counted import counted
 from amdkernel_mcp.execution.runner.program import TIMED_OUT, Look, run_program
 from amdkernel_mcp.findings.programs import findings_in_orders
 from amdkernel_mcp.port.compare import Said, difference
-from amdkernel_mcp.progress import Progress
 from amdkernel_mcp.results.port import PortRun, PortVerdict
 from amdkernel_mcp.runner_protocol.records import REPORT, DispatchRecord, read_dispatches
+from amdkernel_mcp.work import Work
 
 if TYPE_CHECKING:
     from amdkernel_mcp.execution.runner.program_files import Program
@@ -59,12 +59,12 @@ class Ran:
     crashed: str | None  # what stopped a kernel
 
 
-def verify(program: Program, narrow: Place, wide: Place, *, timeout_s: float, on_progress: Progress) -> Verified:
+def verify(program: Program, narrow: Place, wide: Place, *, timeout_s: float, work: Work) -> Verified:
     """Run a built program on both. Raises SandboxError."""
-    first = run_on(program, narrow, timeout_s, on_progress)
+    first = run_on(program, narrow, timeout_s, work)
     if first.stopped:
         return Verified("not_finished", f"{first.run.target}: {first.stopped}", runs=(first.run,))
-    second = run_on(program, wide, timeout_s, on_progress)
+    second = run_on(program, wide, timeout_s, work)
     runs = (first.run, second.run)
     if second.stopped:
         return Verified("not_finished", f"{second.run.target}: {second.stopped}", runs=runs)
@@ -82,7 +82,7 @@ def verify(program: Program, narrow: Place, wide: Place, *, timeout_s: float, on
         return Verified("not_finished", reason, runs=runs)
     if found is None:
         return Verified("same", "the program says and writes the same on waves of 32 and of 64", runs=runs)
-    again = run_on(program, narrow, timeout_s, on_progress)
+    again = run_on(program, narrow, timeout_s, work)
     if again.stopped or difference(first.said, again.said) is not None:
         reason = "two runs on one target differ as well (a seed of the time, or a race), so nothing can be compared"
         return Verified("not_finished", reason, found, runs)
@@ -90,7 +90,7 @@ def verify(program: Program, narrow: Place, wide: Place, *, timeout_s: float, on
     return Verified("wave64_mistake", f"{reason}: {second.crashed or found}", found, runs)
 
 
-def run_on(program: Program, place: Place, timeout_s: float, on_progress: Progress) -> Ran:
+def run_on(program: Program, place: Place, timeout_s: float, work: Work) -> Ran:
     """Run a built program in one place. Raises SandboxError."""
     printed = bytearray()
     began = time.monotonic()
@@ -104,7 +104,7 @@ def run_on(program: Program, place: Place, timeout_s: float, on_progress: Progre
         place.target,
         replace(program, keep=True),
         on_output=keep,
-        on_progress=lambda _: on_progress(f"running on {place.target.name}"),
+        work=work.saying(lambda _: work.say(f"running on {place.target.name}")),
         timeout_s=timeout_s,
         look=Look(),
     )

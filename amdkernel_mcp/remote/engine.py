@@ -7,7 +7,7 @@ from typing import Any, TypeVar
 
 from amdkernel_mcp.engine.verbs.table import KEYS, AnsweredJob, answer_model
 from amdkernel_mcp.engine.verbs.verb import ProblemVerb, Verb
-from amdkernel_mcp.errors import InfrastructureError
+from amdkernel_mcp.errors import InfrastructureError, InputError
 from amdkernel_mcp.progress import Progress, silent
 from amdkernel_mcp.remote.answers import read_answer, read_whole
 from amdkernel_mcp.remote.calls import Server
@@ -16,6 +16,7 @@ from amdkernel_mcp.remote.waiting import cancelled_job, command, finished_job
 from amdkernel_mcp.results.history import AttemptList, ListedAttempt
 from amdkernel_mcp.results.job_answer import JobAnswer
 from amdkernel_mcp.results.jobs import JobList, JobResult
+from amdkernel_mcp.work import Work
 
 _J = TypeVar("_J", bound=JobAnswer)
 
@@ -31,17 +32,20 @@ class RemoteEngine:
         """Close the connections."""
         self._server.close()
 
-    def do(self, asked: Verb[_J], *, on_progress: Progress = silent) -> _J:
+    def do(self, asked: Verb[_J], work: Work | None = None) -> _J:
         """As Engine.do: the whole answer. It is a job with an id from the first moment, so that none can be lost.
 
         Raises InputError for an option that no tool takes, InfrastructureError where the problem was replaced
         meanwhile.
         """
+        work = work or Work()
+        if work.parent is not None:
+            raise InputError("--parent does not go with --url", hint="the server takes your attempt before this one")
         given = {"source": asked.source, "target": asked.target, **asked.options_of_tool()}
         problem_hash = None
         if isinstance(asked, ProblemVerb):
             given["problem"], problem_hash = stored_problem(self._server, asked.problem)
-        result = asked.received(self._done(asked, given, on_progress))
+        result = asked.received(self._done(asked, given, work))
         hashes = getattr(result, "hashes", None)
         if problem_hash and hashes and hashes.problem != problem_hash:
             raise InfrastructureError(
@@ -73,10 +77,10 @@ class RemoteEngine:
         """The user's jobs, newest first."""
         return read_answer(JobList, self._server.call("list_jobs", {"limit": limit}), self._server.url)
 
-    def job(self, job_id: str, *, on_progress: Progress = silent) -> JobResult:
+    def job(self, job_id: str, *, say: Progress = silent) -> JobResult:
         """A job once it has ended, with its whole answer. Raises as its verb did."""
         first = self._server.call("get_job", {"job_id": job_id, "wait_s": 0})
-        return self._read_job(finished_job(self._server, first, on_progress))
+        return self._read_job(finished_job(self._server, first, say))
 
     def cancel(self, job_id: str) -> JobResult:
         """End a job; what became of it, which is its answer if it was quicker."""
@@ -92,14 +96,14 @@ class RemoteEngine:
                 whole[key] = read_whole(answer_model(key, answer), answer, url, self._server.resource)
         return found.model_copy(update=whole)
 
-    def _done(self, asked: Verb[_J], given: Mapping[str, Any], on_progress: Progress) -> _J:
+    def _done(self, asked: Verb[_J], given: Mapping[str, Any], work: Work) -> _J:
         names = asked.files()
         given = {name: value for name, value in given.items() if value is not None}
         answer: Mapping[str, Any] = self._server.call(asked.tool, {**given, "wait_s": 0}, names=names)
         job_id = answer.get("job_id")
         if answer.get("status") in ("queued", "running") and isinstance(job_id, str):
             try:
-                state = finished_job(self._server, answer, on_progress, names=names)
+                state = finished_job(self._server, answer, work.say, names=names)
             except (KeyboardInterrupt, SystemExit):
                 self._say(cancelled_job(self._server, job_id))
                 raise

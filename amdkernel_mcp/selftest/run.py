@@ -13,12 +13,13 @@ from amdkernel_mcp.engine.engine import Engine
 from amdkernel_mcp.engine.verbs.benchmark import Benchmark
 from amdkernel_mcp.engine.verbs.check import Check
 from amdkernel_mcp.hardware.target import is_emulated
-from amdkernel_mcp.progress import Progress, silent
+from amdkernel_mcp.progress import silent
 from amdkernel_mcp.results.kernels import BenchmarkResult, CheckResult
 from amdkernel_mcp.results.quantity import Interval
 from amdkernel_mcp.results.selftest import NOT_RUN, SelftestResult, SelftestRow
 from amdkernel_mcp.selftest.clock import clock_rows
 from amdkernel_mcp.selftest.steps import STEPS, Step
+from amdkernel_mcp.work import Work
 
 if TYPE_CHECKING:
     from amdkernel_mcp.config import Settings
@@ -34,7 +35,7 @@ def selftest(
     *,
     target: str | None = None,
     hang: bool = False,
-    on_progress: Progress = silent,
+    work: Work | None = None,
 ) -> SelftestResult:
     """Whether every step gets its verdict on `target`. Raises what the engine raises where it cannot work at all.
 
@@ -47,7 +48,7 @@ def selftest(
         engine = Engine(settings.model_copy(update={"data_dir": Path(folder), "database": None}))
         try:
             why_not = None if hang else engine.machine.why_not_hang(name)
-            rows = _run_steps(engine, name, why_not, on_progress)
+            rows = _run_steps(engine, name, why_not, work or Work())
         finally:
             engine.close()
     rows += clock_rows()
@@ -55,7 +56,7 @@ def selftest(
     return SelftestResult(ok=all(row.ok for row in rows), target=name, seconds=seconds, rows=rows)
 
 
-def _run_steps(engine: Engine, target: str, why_not: str | None, on_progress: Progress) -> list[SelftestRow]:
+def _run_steps(engine: Engine, target: str, why_not: str | None, work: Work) -> list[SelftestRow]:
     """Steps side by side, but those that are to run alone after all others, one by one.
 
     why_not: why none that hangs is to run.
@@ -63,10 +64,10 @@ def _run_steps(engine: Engine, target: str, why_not: str | None, on_progress: Pr
     emulated = target.startswith("emulator:")
 
     def run(step: Step) -> SelftestRow:
-        on_progress(step.name)
+        work.say(step.name)
         if step.hangs and why_not:
             return _left_out(step, why_not)
-        return _run(engine, step, target, step.verdicts if emulated else step.on_gpu or step.verdicts)
+        return _run(engine, work, step, target, step.verdicts if emulated else step.on_gpu or step.verdicts)
 
     first = run(STEPS[0])  # what cannot work at all raises here, once
     with ThreadPoolExecutor(TOGETHER) as pool:
@@ -74,8 +75,9 @@ def _run_steps(engine: Engine, target: str, why_not: str | None, on_progress: Pr
     return [first, *rows, *(run(step) for step in STEPS if step.alone)]
 
 
-def _run(engine: Engine, step: Step, target: str, expected: tuple[str, ...]) -> SelftestRow:
+def _run(engine: Engine, work: Work, step: Step, target: str, expected: tuple[str, ...]) -> SelftestRow:
     answer: CheckResult | BenchmarkResult
+    part = work.saying(silent)
     if step.baseline is None:
         answer = engine.do(
             Check(
@@ -84,7 +86,8 @@ def _run(engine: Engine, step: Step, target: str, expected: tuple[str, ...]) -> 
                 file_name=f"{step.kernel}.hip",
                 target=target,
                 options=CheckOptions(hang=True),  # which of these hang is known: they were asked for, or it is alone
-            )
+            ),
+            part,
         )
     else:
         answer = engine.do(
@@ -94,7 +97,8 @@ def _run(engine: Engine, step: Step, target: str, expected: tuple[str, ...]) -> 
                 file_name=f"{step.kernel}.hip",
                 baseline=step.baseline_source,
                 target=target,
-            )
+            ),
+            part,
         )
     got = str(answer.verdict)
     good = got in expected and (not (step.near_one or step.copy) or _near_one(answer))

@@ -18,8 +18,9 @@ from fastmcp.server.providers import FileSystemProvider
 from amdkernel_mcp import __version__, bundled, tracing
 from amdkernel_mcp.config import Settings
 from amdkernel_mcp.engine.engine import Engine
-from amdkernel_mcp.engine.verbs.table import VERB_NAMED
+from amdkernel_mcp.engine.verbs.table import verb_named
 from amdkernel_mcp.errors import InfrastructureError
+from amdkernel_mcp.extensions import installed
 from amdkernel_mcp.jobs.away import AwayHosts
 from amdkernel_mcp.jobs.journal import Journal, Service
 from amdkernel_mcp.jobs.pools import Pools
@@ -30,7 +31,6 @@ from amdkernel_mcp.leases.gpu_leases import GpuLeases
 from amdkernel_mcp.pages.routes import Pages, verifier
 from amdkernel_mcp.pages.sign_in import SignIn
 from amdkernel_mcp.pages.status import Running, Targets
-from amdkernel_mcp.progress import Progress
 from amdkernel_mcp.results.access import UserList
 from amdkernel_mcp.server.admission.limits import REQUEST_BURST, REQUESTS_PER_S
 from amdkernel_mcp.server.audited import Audited, noting
@@ -46,6 +46,7 @@ from amdkernel_mcp.server.schemas import PlainSchemas
 from amdkernel_mcp.server.selection import SelectedTools
 from amdkernel_mcp.server.session import Session
 from amdkernel_mcp.server.workers import noted_in, seen_in, worker_route
+from amdkernel_mcp.work import Work
 
 if TYPE_CHECKING:
     from fastmcp.server.auth import AuthProvider
@@ -137,7 +138,7 @@ def build_server(
 
     quiet_logs()
     limit = RateLimitingMiddleware(REQUESTS_PER_S, burst_capacity=REQUEST_BURST, get_client_id=_user)
-    folder = tools or bundled.folder("tools")
+    folders = [tools or bundled.folder("tools"), *installed("tools", Path)]
     server = StatelessMCP(
         "amdkernel",
         instructions=INSTRUCTIONS,
@@ -146,12 +147,12 @@ def build_server(
         lifespan=lifespan,
         mask_error_details=True,
         dereference_schemas=False,  # PlainSchemas does it
-        providers=[_load_tools(folder)],
+        providers=[_load_tools(folder) for folder in folders],
         middleware=[
             ExitCodes(),
             *([] if local else [Traced()]),
             Audited(with_tokens=auth is not None, default_target=settings.default_target, audit=audit),
-            SelectedTools(settings, _names_of(folder)),
+            SelectedTools(settings, [name for folder in folders for name in _names_of(folder)]),
             Delivery(hidden),
             PlainSchemas(),
             limit,
@@ -247,10 +248,10 @@ class Traced(Middleware):
 def performed_by(engine: Engine) -> Perform:
     """Does the requests of jobs as verbs of this engine."""
 
-    def perform(request: Request, by: str, on_progress: Progress) -> Answer:
-        asked = VERB_NAMED[request.verb].read(request.arguments)
-        with engine.workers.job(on_progress):
-            answer: Answer = engine.do(asked, by=by, on_progress=on_progress)
+    def perform(request: Request, work: Work) -> Answer:
+        asked = verb_named(request.verb).read(request.arguments)
+        with engine.workers.job(work) as served:
+            answer: Answer = engine.do(asked, served)
             return answer
 
     return perform

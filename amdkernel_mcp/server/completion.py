@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from amdkernel_mcp.execution.targets import EMULATED
+from amdkernel_mcp.execution.hosts import EMULATED
 from amdkernel_mcp.problems.problem_file import bundled_problems
 from amdkernel_mcp.reading.guides import GUIDES
 

@@ -14,10 +14,10 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TypeVar
 
+from amdkernel_mcp.cancellation import Cancellation
 from amdkernel_mcp.counted import counted
-from amdkernel_mcp.execution.cancellation import Cancellation
-from amdkernel_mcp.execution.work import cancelled_by
 from amdkernel_mcp.jobs.quotas import QuotaError
+from amdkernel_mcp.work import Work
 
 _T = TypeVar("_T")
 
@@ -39,7 +39,7 @@ class Examinations:
         self._running: set[Cancellation] = set()
         self._closed = False
 
-    async def run(self, owner: str, work: Callable[[], _T]) -> _T:
+    async def run(self, owner: str, step: Callable[[Work], _T]) -> _T:
         """The result of `work` in a thread, once it is the turn of its owner.
 
         Raises QuotaError when too many of the owner's wait, CancelledWorkError once closed, and what the work raises.
@@ -62,9 +62,9 @@ class Examinations:
             user.turn.release()
             self._left(owner)
             raise
-        return await self._begin(owner, work)
+        return await self._begin(owner, step)
 
-    async def _begin(self, owner: str, work: Callable[[], _T]) -> _T:
+    async def _begin(self, owner: str, step: Callable[[Work], _T]) -> _T:
         """The place is free again when the thread has ended, not when the caller has gone."""
         loop = asyncio.get_running_loop()
         answer: asyncio.Future[_T] = loop.create_future()
@@ -84,9 +84,8 @@ class Examinations:
         def do() -> None:
             settle: Callable[[], None]
             try:
-                with cancelled_by(cancellation):
-                    cancellation.check()
-                    result = work()
+                cancellation.check()
+                result = step(Work(owner, cancellation))
             except BaseException as error:  # not swallowed: the caller raises it
                 failure = error
                 settle = lambda: answer.set_exception(failure)  # noqa: E731

@@ -31,6 +31,7 @@ from amdkernel_mcp.results.quantity import Result
 from amdkernel_mcp.server.delivery.errors import exit_code_of
 from amdkernel_mcp.server.delivery.truncate import truncate
 from amdkernel_mcp.server.examinations import Examinations
+from amdkernel_mcp.work import Work
 
 if TYPE_CHECKING:
     from fastmcp import Context
@@ -139,9 +140,9 @@ class Session:
         """The result of work of a few seconds at most, truncated to what a model reads at once."""
         return self._fit(await asyncio.to_thread(work))
 
-    async def examined(self, work: Callable[[], _R]) -> _R:
-        """The result of work that runs what the caller wrote, outside the queue of jobs. Raises QuotaError."""
-        return self._fit(await self._examinations.run(owner(), work))
+    async def examined(self, step: Callable[[Work], _R]) -> _R:
+        """The result of a step that runs what the caller wrote, outside the queue of jobs. Raises QuotaError."""
+        return self._fit(await self._examinations.run(owner(), step))
 
     async def text(self, work: Callable[[], str]) -> str:
         """The text of a resource. It is not truncated: a client attaches it as a whole."""
@@ -187,7 +188,8 @@ class Session:
             seen = place | {"progress": None}
             return AnsweredJob(job_id=job.id, owner=job.owner, status=job.status, **seen)
         status = job.status  # before the answer: a job that has ended has one
-        answers: dict[str, Any] = {VERB_NAMED[job.request.verb].key: job.answer}
+        verb = VERB_NAMED.get(job.request.verb)
+        answers: dict[str, Any] = {verb.key: job.answer} if verb else {}
         return self._fit(
             AnsweredJob(
                 job_id=job.id,

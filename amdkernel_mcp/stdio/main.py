@@ -4,8 +4,10 @@ A client may wait only a second for its tools, and importing the server takes lo
 as its child, answers the opening requests itself from `handshake.json`, and passes everything else through.
 """
 
+import glob
 import os
 import sys
+from collections.abc import Callable
 
 from amdkernel_mcp import __version__
 
@@ -42,8 +44,7 @@ def main() -> None:
         import gc
 
         gc.disable()  # the imports make many objects, and all of them stay: a collection would find nothing
-        from amdkernel_mcp.server.transports import serve_stdio
-
+        serve_stdio = _server()
         gc.freeze()
         gc.enable()
         sys.exit(serve_stdio())
@@ -57,7 +58,21 @@ def main() -> None:
         # -P: the editor's folder, where this process was started, must not be imported from.
         server = [sys.executable, "-P", "-m", "amdkernel_mcp.stdio.main", "--no-relay"]
         recorded = handshake.read()
-        sys.exit(Relay(server, recorded and recorded.without_tools() if _selects() else recorded).run())
+        if recorded and (_selects() or _adds_tools()):
+            recorded = recorded.without_tools()
+        sys.exit(Relay(server, recorded).run())
+
+
+def _server() -> Callable[[], int]:
+    """What serves; a package that adds something and cannot be loaded ends the process with one line."""
+    from amdkernel_mcp.errors import AmdkernelError
+
+    try:
+        from amdkernel_mcp.server.transports import serve_stdio
+    except AmdkernelError as error:
+        sys.stderr.write(f"amdkernel-mcp: {error.message}; {error.hint}\n")
+        sys.exit(error.exit_code)
+    return serve_stdio
 
 
 def _serve_front(arguments: list[str]) -> int:
@@ -101,6 +116,21 @@ def _selects() -> bool:
             return any(line.lstrip().startswith(("tools", "read_only")) for line in settings)
     except (OSError, UnicodeDecodeError):
         return False
+
+
+def _adds_tools() -> bool:
+    """Whether another package adds tools or verbs, which the recorded list does not have. Read as text: the import of
+    what reads entry points takes too long."""
+    for folder in sys.path:
+        for described in glob.iglob(os.path.join(glob.escape(folder), "*.dist-info", "entry_points.txt")):
+            try:
+                with open(described, encoding="utf-8") as points:
+                    text = points.read()
+            except (OSError, UnicodeDecodeError):
+                continue
+            if "[amdkernel_mcp.tools]" in text or "[amdkernel_mcp.verbs]" in text:
+                return True
+    return False
 
 
 if __name__ == "__main__":

@@ -10,12 +10,11 @@ import time
 from collections.abc import Callable
 from contextlib import suppress
 
+from amdkernel_mcp.cancellation import Cancellation, CancelledWorkError
 from amdkernel_mcp.errors import AmdkernelError, TargetError, ToolchainError
-from amdkernel_mcp.execution.cancellation import Cancellation, CancelledWorkError
 from amdkernel_mcp.execution.docker.archive import pack, unpack
 from amdkernel_mcp.execution.sandbox import Completed, Sandbox
 from amdkernel_mcp.execution.stdin_stream import StdinStream
-from amdkernel_mcp.execution.work import cancelled_by
 from amdkernel_mcp.execution.workers.messages import (
     PIECE_BYTES,
     Done,
@@ -31,6 +30,7 @@ from amdkernel_mcp.execution.workers.messages import (
     Took,
     pieces,
 )
+from amdkernel_mcp.work import cancelled_by
 
 _log = logging.getLogger(__name__)
 _LINES_BYTES = PIECE_BYTES // 4

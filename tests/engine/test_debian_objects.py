@@ -11,8 +11,8 @@ import pytest
 from amdkernel_mcp.engine.inspect_file import inspect_file
 from amdkernel_mcp.execution.sandbox import Sandbox
 from amdkernel_mcp.hardware.occupancy import SIMDS
-from amdkernel_mcp.progress import silent
 from amdkernel_mcp.results.inspection import InspectResult
+from amdkernel_mcp.work import Work
 
 pytestmark = [pytest.mark.sandbox, pytest.mark.thorough]
 PACKAGE = "librocrand1"
@@ -35,7 +35,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def inspected(sandbox: Sandbox, library: Path) -> InspectResult:
-    return inspect_file(sandbox, library, on_progress=silent)
+    return inspect_file(sandbox, library, work=Work())
 
 
 def test_every_object_is_whole_and_loadable(inspected: InspectResult) -> None:

@@ -14,7 +14,7 @@ import pytest
 from amdkernel_mcp.bundled import folder
 from amdkernel_mcp.config import Settings
 from amdkernel_mcp.engine import first_starts
-from amdkernel_mcp.engine.engine import Engine, silent
+from amdkernel_mcp.engine.engine import Engine
 from amdkernel_mcp.engine.first_starts import FirstStarts, started_kernel, started_program
 from amdkernel_mcp.engine.prepared_kernel import PreparedKernel
 from amdkernel_mcp.engine.verbs.check_program import CheckProgram
@@ -29,6 +29,7 @@ from amdkernel_mcp.hardware.target import Target
 from amdkernel_mcp.problems.problem_file import load_problem
 from amdkernel_mcp.results.kernels import CheckResult, Finding, FindingKind
 from amdkernel_mcp.runner_protocol.report import CaseReport, RunnerReport
+from amdkernel_mcp.work import Work
 
 GPU = Target("gpu1:0", "gpu", "gfx942", "MI300X", "gpu1", 0, id="1a2b")
 OF_SLURM = Target("slurm:gfx942", "gpu", "gfx942", "MI300X", "slurm")
@@ -64,7 +65,7 @@ class BesideGpu:
 
 @pytest.fixture
 def node(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("amdkernel_mcp.execution.render_node.render_node", lambda *_: "/dev/dri/renderD128")
+    monkeypatch.setattr("amdkernel_mcp.execution.sandboxes.Sandboxes.render_node", lambda *_: "/dev/dri/renderD128")
 
 
 @pytest.fixture(scope="module")
@@ -77,7 +78,7 @@ def engine(settings: Settings, tmp_path_factory: pytest.TempPathFactory) -> Iter
 
 def on_gpu(engine: Engine, source: str, state: str) -> tuple[PreparedKernel, BesideGpu]:
     problem = load_problem("vector_add")
-    prepared = engine._steps.prepare(problem, source, file_name="k.hip", target=None, on_progress=silent)
+    prepared = engine._steps.prepare(problem, source, file_name="k.hip", target=None, work=Work())
     sandbox = BesideGpu(prepared.sandbox, state)
     return replace(prepared, target=GPU, sandbox=cast(Sandbox, sandbox)), sandbox
 
@@ -87,16 +88,16 @@ def on_gpu(engine: Engine, source: str, state: str) -> tuple[PreparedKernel, Bes
 def test_a_kernel_with_a_loop_is_tried_once_on_the_emulator_and_one_without_is_not(engine: Engine) -> None:
     starts = engine._steps.first_starts
     plain, sandbox = on_gpu(engine, NAIVE, OF_A_HIVE)
-    starts.admit(plain, silent)
+    starts.admit(plain, Work())
     assert sandbox.kinds == [], "its code cannot but end"
     loops, sandbox = on_gpu(engine, looping("64"), ALONE)
-    starts.admit(loops, silent)
+    starts.admit(loops, Work())
     assert sandbox.kinds == ["look"]
     loops, sandbox = on_gpu(engine, looping("64"), OF_A_HIVE)
-    starts.admit(loops, silent)
+    starts.admit(loops, Work())
     assert sandbox.kinds.count("run") > 0
     before = len(sandbox.kinds)
-    starts.admit(loops, silent)
+    starts.admit(loops, Work())
     assert len(sandbox.kinds) == before, "it ended before"
 
 
@@ -106,11 +107,11 @@ def test_a_kernel_that_hangs_never_reaches_a_gpu_of_a_hive_and_a_comment_makes_i
     starts = engine._steps.first_starts
     hangs, _ = on_gpu(engine, looping("0"), OF_A_HIVE)
     with pytest.raises(InputError, match=r"did not end before \(timeout on emulator:gfx942\), and a reset of gpu1:0"):
-        starts.admit(hangs, silent)
+        starts.admit(hangs, Work())
     commented, sandbox = on_gpu(engine, "\n\n// another comment\n" + looping("0 /* really */"), OF_A_HIVE)
     assert commented.compiled.result.code_object != hangs.compiled.result.code_object, "its debug data has other lines"
     with pytest.raises(InputError, match="did not end before"):
-        starts.admit(commented, silent)
+        starts.admit(commented, Work())
     assert "run" not in sandbox.kinds
     assert started_kernel(commented) == started_kernel(hangs) != started_kernel(on_gpu(engine, NAIVE, ALONE)[0])
 
@@ -120,10 +121,10 @@ def test_a_kernel_that_hangs_never_reaches_a_gpu_of_a_hive_and_a_comment_makes_i
 def test_a_kernel_for_a_gpu_that_slurm_gives_is_tried_on_this_machine(engine: Engine, tmp_path: Path) -> None:
     settings = engine._settings.model_copy(update={"cache_dir": tmp_path})
     prepared, given = on_gpu(engine, looping("64"), OF_A_HIVE)
-    FirstStarts(settings, engine._sandboxes).admit(replace(prepared, target=OF_SLURM), silent)
+    FirstStarts(settings, engine._sandboxes).admit(replace(prepared, target=OF_SLURM), Work())
     assert given.kinds == [], "no GPU was asked for"
     with pytest.raises(InputError, match=r"did not end before .* Slurm gives any of its GPUs"):
-        engine._steps.first_starts.admit(replace(on_gpu(engine, looping("0"), ALONE)[0], target=OF_SLURM), silent)
+        engine._steps.first_starts.admit(replace(on_gpu(engine, looping("0"), ALONE)[0], target=OF_SLURM), Work())
 
 
 @pytest.mark.sandbox
@@ -144,11 +145,11 @@ def test_a_measured_run_that_did_not_end_is_noted_of_each_kernel_in_it(engine: E
     ended, hung = (RunnerReport(None, (CaseReport(status, "", ()),)) for status in ("ok", "timeout"))
     starts.note_report(ended, *kernels)
     starts.note_report(None, *kernels)
-    starts.admit(kernels[0], silent)
+    starts.admit(kernels[0], Work())
     starts.note_report(hung, *kernels)
     for each in kernels:
         with pytest.raises(InputError, match=r"did not end before \(timeout on gpu1:0\)"):
-            starts.admit(each, silent)
+            starts.admit(each, Work())
 
 
 MAIN = b'#include <hip/hip_runtime.h>\nint main() { puts("it\'s /* no */ // comment"); return 0; }\n'
@@ -225,10 +226,10 @@ def test_a_program_that_is_not_known_to_end_asks_and_one_that_hung_is_refused(
 ) -> None:
     own = settings.model_copy(update={"cache_dir": tmp_path / "cache", "data_dir": tmp_path / "data"})
     engine = Engine(own)
-    steps, machine = engine._steps, SimpleNamespace(of=lambda _: Machine(), workers=None)
+    steps, machine = engine._steps, engine._sandboxes
+    monkeypatch.setattr(machine, "of", lambda _: Machine())
     monkeypatch.setattr(steps, "target", lambda _: GPU)
-    monkeypatch.setattr(steps, "_sandboxes", machine)
-    means = cast(Means, SimpleNamespace(steps=steps, sandboxes=machine, on_progress=silent, by="local",
+    means = cast(Means, SimpleNamespace(steps=steps, sandboxes=machine, work=Work(),
                                         recorder=SimpleNamespace(warm_up=lambda: None)))  # fmt: skip
     run = Run(program=program(MAIN), on_output=lambda *_: None)
     check = CheckProgram(problem="vector_add", source=MAIN.decode())

@@ -20,8 +20,8 @@ from amdkernel_mcp.hardware.target import Target
 from amdkernel_mcp.leases.gpus import LeasedGpu
 from amdkernel_mcp.measurement.timing.interleaved import Plan
 from amdkernel_mcp.problems.problem_file import load_problem
-from amdkernel_mcp.progress import silent
 from amdkernel_mcp.results.kernels import BenchmarkResult, Clocks, Finding
+from amdkernel_mcp.work import Work
 
 pytestmark = [pytest.mark.sandbox, pytest.mark.usefixtures("sandbox")]
 
@@ -125,7 +125,7 @@ def contest(
     profiler: Mapping[str, object] | None = None,
 ) -> Contest:
     ready = [
-        engine._steps.prepare(load_problem("vector_add"), text, file_name="k.hip", target=None, on_progress=silent)
+        engine._steps.prepare(load_problem("vector_add"), text, file_name="k.hip", target=None, work=Work())
         for text in (candidate, baseline)
         if text is not None
     ]
@@ -147,7 +147,7 @@ def contest(
         planned,
         other,
         lambda: node,
-        lambda say: gpu.leased("exclusive", say),
+        lambda work: gpu.leased("exclusive", work),
         settings.data_dir,
         settings.cache_dir,
         SHORT,
@@ -157,7 +157,7 @@ def contest(
 def run(
     engine: Engine, settings: Settings, candidate: str, *states: str, profiler: Mapping[str, object] | None = None
 ) -> BenchmarkResult:
-    return benchmark_in_turns(contest(engine, settings, candidate, NAIVE, *states, profiler=profiler), silent)
+    return benchmark_in_turns(contest(engine, settings, candidate, NAIVE, *states, profiler=profiler), Work())
 
 
 @pytest.mark.thorough
@@ -212,7 +212,7 @@ def test_work_of_others_that_began_meanwhile_leaves_no_verdict(engine: Engine, s
 
 
 def test_a_kernel_without_a_baseline_is_timed_in_turns_with_itself(engine: Engine, settings: Settings) -> None:
-    result = benchmark_in_turns(contest(engine, settings, NAIVE, None, IDLE), silent)
+    result = benchmark_in_turns(contest(engine, settings, NAIVE, None, IDLE), Work())
     assert (result.verdict, result.time_us.evidence) == ("inconclusive", "measured")
     assert result.speedup.value is None
     assert result.baseline_time_us.value is None
@@ -229,7 +229,7 @@ def test_a_kernel_without_a_baseline_is_timed_in_turns_with_itself(engine: Engin
 @pytest.mark.thorough
 def test_the_clocks_are_those_before_and_just_after_the_launches(engine: Engine, settings: Settings) -> None:
     states = [IDLE + f"pp_dpm_sclk 1: {mhz}Mhz *\npp_dpm_mclk 0: 1300Mhz *\n" for mhz in (132, 2087, 140)]
-    result = benchmark_in_turns(contest(engine, settings, NAIVE, None, *states), silent)
+    result = benchmark_in_turns(contest(engine, settings, NAIVE, None, *states), Work())
     assert result.timing is not None, result.reason
     assert result.timing.clocks_before == Clocks(sclk_mhz=132, mclk_mhz=1300)
     assert result.timing.clocks_after == Clocks(sclk_mhz=2087, mclk_mhz=1300)
@@ -271,7 +271,7 @@ def test_a_profiler_that_fails_costs_the_comparison_and_not_the_benchmark(
     if why == "did not end":
         monkeypatch.setattr(gpu_benchmark, "TRACE_START_S", 3.0)
         monkeypatch.setattr(gpu_benchmark, "TRACE_CASE_S", 0.0)
-    result = benchmark_in_turns(contest(engine, settings, NAIVE, None, IDLE, profiler=profiler), silent)
+    result = benchmark_in_turns(contest(engine, settings, NAIVE, None, IDLE, profiler=profiler), Work())
     assert result.time_us.evidence == "measured"
     assert result.timing is not None
     assert result.timing.kernel_trace == "not_measured"

@@ -11,8 +11,8 @@ from amdkernel_mcp.compiler.elf_file import ElfFile
 from amdkernel_mcp.engine.inspect_file import inspect_file
 from amdkernel_mcp.errors import InputError
 from amdkernel_mcp.execution.sandbox import Sandbox
-from amdkernel_mcp.progress import silent
 from amdkernel_mcp.results.inspection import InspectResult
+from amdkernel_mcp.work import Work
 from tests.compiler.kernels import LOOKUP, REVERSE
 from tests.foreign_objects import Metadata, bundle, metadata_of, with_header, with_metadata
 from tests.one_in import one_in
@@ -62,7 +62,7 @@ def inspect(sandbox: Sandbox, tmp_path: Path) -> Inspect:
     def inspect(content: bytes, kernel: str | None = None) -> InspectResult:
         file = tmp_path / "file"
         file.write_bytes(content)
-        return inspect_file(sandbox, file, kernel=kernel, on_progress=silent)
+        return inspect_file(sandbox, file, kernel=kernel, work=Work())
 
     return inspect
 

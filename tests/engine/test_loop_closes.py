@@ -13,6 +13,7 @@ from amdkernel_mcp.engine.verbs.benchmark import Benchmark
 from amdkernel_mcp.engine.verbs.profile import Profile
 from amdkernel_mcp.errors import HistoryError, InputError
 from amdkernel_mcp.profiling.options import ProfileOptions
+from amdkernel_mcp.work import Work
 
 pytestmark = [pytest.mark.sandbox, pytest.mark.usefixtures("sandbox")]
 
@@ -77,21 +78,21 @@ def test_a_copy_with_a_comment_is_one_times_as_fast_exactly(engine: Engine, prob
 @pytest.mark.thorough
 def test_what_is_known_is_not_emulated_again(engine: Engine, problem: str, tmp_path: Path) -> None:
     said: list[str] = []
-    first = engine.do(Benchmark(problem=problem, source=DOUBLES, baseline=WASTES), on_progress=said.append)
+    first = engine.do(Benchmark(problem=problem, source=DOUBLES, baseline=WASTES), Work(say=said.append))
     ran = [text for text in said if text.startswith("measuring")]
     said.clear()
-    again = engine.do(Benchmark(problem=problem, source=DOUBLES, baseline=WASTES), on_progress=said.append)
+    again = engine.do(Benchmark(problem=problem, source=DOUBLES, baseline=WASTES), Work(say=said.append))
     assert len(ran) == 2, ran
     assert not [text for text in said if text.startswith("measuring")], said
     assert said.count("this kernel was checked before") == said.count("this kernel was measured before") == 2
     changed = {"attempt", "progress"}
     assert again.model_dump(exclude=changed) == first.model_dump(exclude=changed)
     said.clear()
-    replayed = engine.attempts.replay(first.attempt or "", on_progress=said.append)
+    replayed = engine.attempts.replay(first.attempt or "", work=Work(say=said.append))
     assert replayed.holds, replayed.reason
     assert len([text for text in said if text.startswith("measuring")]) == 2, "a replay runs all of it"
     shutil.rmtree(tmp_path / "cache" / "measured")
-    engine.do(Benchmark(problem=problem, source=DOUBLES, baseline=WASTES), on_progress=said.append)
+    engine.do(Benchmark(problem=problem, source=DOUBLES, baseline=WASTES), Work(say=said.append))
 
 
 @pytest.mark.thorough

@@ -1,6 +1,7 @@
 """A verb says all that the rest of the code reads off it, and its request survives being stored."""
 
 import json
+import re
 from typing import Any
 
 import pytest
@@ -13,11 +14,21 @@ from amdkernel_mcp.engine.verbs.check_program import CheckProgram
 from amdkernel_mcp.engine.verbs.compile import Compile
 from amdkernel_mcp.engine.verbs.port import Port, PortOptions
 from amdkernel_mcp.engine.verbs.profile import Profile
-from amdkernel_mcp.engine.verbs.table import VERB_NAMED, VERBS, answer_model, recorded_verb, verb_of
+from amdkernel_mcp.engine.verbs.table import (
+    OURS,
+    VERB_NAMED,
+    VERBS,
+    answer_model,
+    recorded_verb,
+    verb_named,
+    verb_of,
+    with_added,
+)
 from amdkernel_mcp.engine.verbs.tune import Tune
 from amdkernel_mcp.engine.verbs.verb import Verb
-from amdkernel_mcp.errors import HistoryError, InputError, JobError
+from amdkernel_mcp.errors import HistoryError, InfrastructureError, InputError, JobError
 from amdkernel_mcp.profiling.options import ProfileOptions
+from amdkernel_mcp.results.kernels import CheckResult
 
 REQUESTS: tuple[Verb[Any], ...] = (
     Compile(source="k", file_name="\udcff.hip", flags=("-O2",), isa=True, compare_to="b", old_flags=()),
@@ -67,6 +78,40 @@ def test_the_row_of_a_sweep_is_repeated_as_a_benchmark_and_an_unknown_verb_not_a
     assert recorded_verb("tune_row") is Benchmark
     with pytest.raises(HistoryError, match="no verb 'simulate'"):
         recorded_verb("simulate")
+    with pytest.raises(JobError, match="no package here has the verb 'simulate'"):
+        verb_named("simulate")
+
+
+class Answer(CheckResult):
+    """Of the verb of another package."""
+
+
+def added(**fixed: object) -> type[Verb[Any]]:
+    own = {"name": "prove", "tool": "prove_kernel", "key": "proof", "answer": Answer}
+    return type("Prove", (Check,), own | fixed)
+
+
+def test_a_verb_of_another_package_comes_after_ours() -> None:
+    assert with_added(OURS, [prove := added()]) == (*OURS, prove)
+
+
+class Bare(Verb[Answer]):
+    """Says nothing of itself."""
+
+
+@pytest.mark.parametrize(
+    ("verb", "said"),
+    [
+        (Bare, "the verb Bare, which a package adds, has no `again`"),
+        (added(name="check"), "'check' of the verb Prove"),
+        (added(tool="check_kernel"), "'check_kernel' of the verb Prove"),
+        (added(key="status"), "'status' of the verb Prove"),
+        (added(answer=CheckResult), "has the answer of another"),
+    ],
+)
+def test_a_verb_that_lacks_something_or_takes_a_name_is_refused(verb: type[Verb[Any]], said: str) -> None:
+    with pytest.raises(InfrastructureError, match=re.escape(said)):
+        with_added(OURS, [verb])
 
 
 @pytest.mark.parametrize(

@@ -14,8 +14,8 @@ from amdkernel_mcp.bundled import folder as bundled_folder
 from amdkernel_mcp.config import Settings
 from amdkernel_mcp.engine.engine import Engine
 from amdkernel_mcp.evaluation.evaluate import evaluate
-from amdkernel_mcp.progress import silent
 from amdkernel_mcp.results.evaluation import Evaluation
+from amdkernel_mcp.work import Work
 from tests.cli.run_command import COMMAND
 from tests.host_programs.programs import RIGHT
 from tests.waiting import AT_MOST_S
@@ -43,7 +43,7 @@ def suite(tmp_path: Path) -> Path:
 
 
 def judge(engine: Engine, suite: Path, **options: object) -> Evaluation:
-    given = {"target": None, "out": suite.parent / "out", "at_a_time": 2, "on_progress": silent} | options
+    given = {"target": None, "out": suite.parent / "out", "at_a_time": 2, "work": Work()} | options
     return evaluate(engine, suite, **given)  # type: ignore[arg-type]
 
 

@@ -8,7 +8,8 @@ import pytest
 from amdkernel_mcp.bundled import folder
 from amdkernel_mcp.checking.check import check
 from amdkernel_mcp.compiler.compile import Compiler
-from amdkernel_mcp.execution.targets import EMULATED, find_target
+from amdkernel_mcp.execution.hosts import EMULATED
+from amdkernel_mcp.execution.targets import find_target
 from amdkernel_mcp.launch.lines import read_launch_plan
 from amdkernel_mcp.problems.problem_file import bundled_problems, load_problem
 from amdkernel_mcp.server.delivery.truncate import LIMIT_BYTES, size, truncate

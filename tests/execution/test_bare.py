@@ -9,15 +9,15 @@ from pathlib import Path
 
 import pytest
 
+from amdkernel_mcp.cancellation import Cancellation, CancelledWorkError
 from amdkernel_mcp.config import load_settings
 from amdkernel_mcp.errors import SandboxError, TargetError, ToolchainError
 from amdkernel_mcp.execution.bare.sandbox import BareSandbox, read_folder
 from amdkernel_mcp.execution.bare.toolchain import find_toolchain, rocm_environment
-from amdkernel_mcp.execution.cancellation import Cancellation, CancelledWorkError
 from amdkernel_mcp.execution.gpus import Gpu, GpuDevice, visible_device
 from amdkernel_mcp.execution.open_sandbox import open_sandbox, uses_no_containers
 from amdkernel_mcp.execution.stdin_stream import StdinStream
-from amdkernel_mcp.execution.work import cancelled_by
+from amdkernel_mcp.work import cancelled_by
 
 
 @pytest.fixture

@@ -5,10 +5,10 @@ import time
 
 import pytest
 
+from amdkernel_mcp.cancellation import Cancellation, CancelledWorkError
 from amdkernel_mcp.errors import SandboxError
-from amdkernel_mcp.execution.cancellation import Cancellation, CancelledWorkError
 from amdkernel_mcp.execution.sandbox import Sandbox
-from amdkernel_mcp.execution.work import cancelled_by, carried, current_work
+from amdkernel_mcp.work import cancelled_by, carried, current_work
 
 
 def test_what_the_work_waits_for_is_ended_once(request: pytest.FixtureRequest) -> None:

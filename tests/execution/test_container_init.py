@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from amdkernel_mcp.cancellation import Cancellation, CancelledWorkError
 from amdkernel_mcp.config import load_settings
 from amdkernel_mcp.errors import SandboxError
-from amdkernel_mcp.execution.cancellation import Cancellation, CancelledWorkError
 from amdkernel_mcp.execution.docker import sandbox as docker_sandbox
 from amdkernel_mcp.execution.docker.daemon import Daemon, connect
 from amdkernel_mcp.execution.docker.ownership import OWNER, PROCESS
@@ -23,7 +23,7 @@ from amdkernel_mcp.execution.docker.sandbox import DockerSandbox, PoolSizes
 from amdkernel_mcp.execution.gpus import GpuDevice
 from amdkernel_mcp.execution.limits import RUN_LIMITS
 from amdkernel_mcp.execution.sandbox import Completed, Sandbox
-from amdkernel_mcp.execution.work import cancelled_by
+from amdkernel_mcp.work import cancelled_by
 
 if TYPE_CHECKING:
     from docker.models.containers import Container

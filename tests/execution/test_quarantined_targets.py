@@ -6,7 +6,7 @@ import pytest
 
 from amdkernel_mcp.config import load_settings
 from amdkernel_mcp.errors import DatabaseError
-from amdkernel_mcp.execution import targets
+from amdkernel_mcp.execution import hosts
 from amdkernel_mcp.execution.gpus import gpus_of, id_of
 from amdkernel_mcp.execution.machine import Machine
 from amdkernel_mcp.execution.sandboxes import Sandboxes
@@ -19,7 +19,7 @@ NODE = {"gfx_target_version": 90402, "unique_id": 0x1A2B3C4D5E6F7000}
 def listed(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[Callable[[], Mapping[str, str]]], list[TargetInfo]]]:
     """The GPUs among the targets of a machine with two, by what the database says."""
     gpus = gpus_of([NODE | {"drm_render_minor": 128}, NODE | {"drm_render_minor": 129, "unique_id": 0}])
-    monkeypatch.setattr(targets, "local_gpus", lambda: gpus)
+    monkeypatch.setattr(hosts, "local_gpus", lambda: gpus)
     sandboxes = Sandboxes(load_settings())
 
     def ask(quarantined: Callable[[], Mapping[str, str]]) -> list[TargetInfo]:

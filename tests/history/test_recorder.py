@@ -124,20 +124,19 @@ def test_the_parent_is_the_attempt_before_unless_the_caller_names_one(recorder: 
     attempts = Attempts(recorder, None)  # type: ignore[arg-type]  # nothing is replayed here
     problem = load_problem("vector_add")
 
-    def parent_of_next(by: str = "local") -> str | None:
-        named = recorder.record(Tried("check", "source", "k.hip", by, problem), ANSWER)
-        return recorder.history().find(named.attempt or "").attempt.parent
+    def parent_of_next(named: str | None = None) -> str | None:
+        kept = recorder.record(Tried("check", "source", "k.hip", "local", problem, parent=named), ANSWER)
+        return recorder.history().find(kept.attempt or "").attempt.parent
 
     first, other = (
         recorder.record(Tried("check", "", "k.hip", by), ANSWER).attempt or "" for by in ("local", "user:b")
     )
     assert parent_of_next() is None
-    with attempts.under(first[:8], by="local"):
-        assert (parent_of_next(), parent_of_next()) == (first, first)
+    assert parent_of_next(attempts.whole_id(first[:8], by="local")) == first
     assert parent_of_next() not in (None, first)
     for name in (other, "nope", ""):
-        with pytest.raises(HistoryError, match="there is no attempt"), attempts.under(name, by="local"):
-            raise AssertionError("the block must not run")
+        with pytest.raises(HistoryError, match="there is no attempt"):
+            attempts.whole_id(name, by="local")
 
 
 def test_a_line_says_what_changed_and_what_it_gained(recorder: Recorder) -> None:

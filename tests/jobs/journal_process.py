@@ -11,21 +11,21 @@ from amdkernel_mcp.config import load_settings
 from amdkernel_mcp.jobs.journal import Journal
 from amdkernel_mcp.jobs.request import Answer, Request
 from amdkernel_mcp.jobs.store import JobStore
-from amdkernel_mcp.progress import Progress
 from amdkernel_mcp.results.kernels import CheckResult
+from amdkernel_mcp.work import Work
 
 
 def main(folder: Path, owner: str, count: int) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     settings = load_settings({"data_dir": folder}, {})
 
-    def perform(request: Request, _: str, progress: Progress) -> Answer:
+    def perform(request: Request, work: Work) -> Answer:
         number = request.arguments["number"]
         with (folder / "done").open("a") as file:
             file.write(f"{number}\n")
         until = time.monotonic() + 0.02
         while time.monotonic() < until:
-            progress("waiting")
+            work.say("waiting")
             time.sleep(0.005)
         return CheckResult(verdict="correct", reason=f"job {number}")
 

@@ -14,8 +14,8 @@ from amdkernel_mcp.jobs.job import Job
 from amdkernel_mcp.jobs.journal import MOST_TRIES, Journal
 from amdkernel_mcp.jobs.request import Answer, Request
 from amdkernel_mcp.jobs.store import JobStore
-from amdkernel_mcp.progress import Progress
 from amdkernel_mcp.results.kernels import CheckResult
+from amdkernel_mcp.work import Work
 from tests.waiting import AT_MOST_S
 
 
@@ -33,7 +33,7 @@ class Host:
     def away_s(self, host: str) -> float | None:
         return self.now_s - self.left_s if host == "gpu7" and self.left_s is not None else None
 
-    def perform(self, request: Request, _: str, __: Progress) -> Answer:
+    def perform(self, request: Request, _: Work) -> Answer:
         assert request.arguments["target"].startswith("gpu7:")
         self.begun += 1
         self.on_begin()

@@ -21,9 +21,10 @@ from amdkernel_mcp.jobs.job import Job
 from amdkernel_mcp.jobs.lanes import Lanes
 from amdkernel_mcp.jobs.overview import Place
 from amdkernel_mcp.jobs.pools import Pools
-from amdkernel_mcp.jobs.request import Answer, Progress, Request
+from amdkernel_mcp.jobs.request import Answer, Request
 from amdkernel_mcp.jobs.store import JobStore
 from amdkernel_mcp.results.kernels import CheckResult
+from amdkernel_mcp.work import Work
 from tests.waiting import AT_MOST_S, wait_until
 
 VERBS = {"compile": 2.0, "check": 20.0, "profile": 45.0, "benchmark": 90.0, "tune": 400.0}
@@ -179,11 +180,11 @@ class Server:
         assert job.wait(AT_MOST_S)
         wait_until(lambda: not self.store.overview().running, f"{name} is gone", pause_s=0.005)
 
-    def _perform(self, request: Request, _: str, progress: Progress) -> Answer:
+    def _perform(self, request: Request, work: Work) -> Answer:
         name = str(request.arguments["name"])
         self.begun.append(name)
         while not self.ends[name].wait(0.005):
-            progress("runs")
+            work.say("runs")
         return CheckResult(reason="done")
 
 

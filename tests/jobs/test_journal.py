@@ -23,8 +23,8 @@ from amdkernel_mcp.jobs.journal import MOST_TRIES, Journal
 from amdkernel_mcp.jobs.request import Answer, Request
 from amdkernel_mcp.jobs.store import JobStore
 from amdkernel_mcp.leases.held import LeaseLostError
-from amdkernel_mcp.progress import Progress
 from amdkernel_mcp.results.kernels import CheckResult
+from amdkernel_mcp.work import Work
 from tests.history.postgres import postgres_server
 from tests.waiting import AT_MOST_S
 
@@ -42,7 +42,7 @@ def store(own: Settings) -> Iterator[Stores]:
     """Makes a server of jobs on the same database; each is closed at the end."""
     made: list[JobStore] = []
 
-    def make(perform: Callable[[Request, str, Progress], Answer] = right, service: str = "http") -> JobStore:
+    def make(perform: Callable[[Request, Work], Answer] = right, service: str = "http") -> JobStore:
         made.append(JobStore(perform, 2, journal=lambda: Journal(own, service)))  # type: ignore[arg-type]
         return made[-1]
 
@@ -51,13 +51,13 @@ def store(own: Settings) -> Iterator[Stores]:
         each.close()
 
 
-def right(request: Request, owner: str, _: Progress) -> Answer:
-    return CheckResult(verdict="correct", reason=f"{owner} {request.arguments.get('number')}")
+def right(request: Request, work: Work) -> Answer:
+    return CheckResult(verdict="correct", reason=f"{work.owner} {request.arguments.get('number')}")
 
 
-def hangs(_: Request, __: str, progress: Progress) -> Answer:
+def hangs(_: Request, work: Work) -> Answer:
     while True:
-        progress("working")
+        work.say("working")
         time.sleep(0.01)
 
 
@@ -84,6 +84,15 @@ def test_an_answer_is_found_after_a_restart(store: Stores) -> None:
     assert ended(store(), job.id).answer == found.answer, "a third server has it from the database"
 
 
+def test_a_job_of_a_verb_that_is_not_installed_any_more_is_listed_without_an_answer(store: Stores) -> None:
+    first = store()
+    job = first.submit("ann", Request("prove", {"number": 1}))
+    first.hand_out(job)
+    ended(first, job.id)
+    found = store().find(job.id, "ann")
+    assert (found.status, found.answer, found.request.verb) == ("done", None, "prove")
+
+
 def test_another_owner_finds_and_lists_no_stored_job(store: Stores) -> None:
     job = accepted(store())
     ended(store(), job.id)
@@ -95,7 +104,7 @@ def test_another_owner_finds_and_lists_no_stored_job(store: Stores) -> None:
 
 
 def test_a_failure_is_found_after_a_restart(store: Stores) -> None:
-    def fails(_: Request, __: str, ___: Progress) -> Answer:
+    def fails(_: Request, __: Work) -> Answer:
         raise JobError("the disk is full")
 
     first = store(fails)
@@ -165,7 +174,7 @@ def test_a_finished_job_keeps_its_answer_and_not_the_texts_that_it_was_given(own
 
 
 def test_an_answer_that_json_cannot_have_costs_the_survival_and_not_the_job(store: Stores) -> None:
-    def half(_: Request, __: str, ___: Progress) -> Answer:
+    def half(_: Request, __: Work) -> Answer:
         time.sleep(0.3)
         return CheckResult(reason="half a character: \ud83d")
 
@@ -280,7 +289,7 @@ def test_an_agent_sees_the_answer_that_was_taken_and_not_that_of_an_earlier_hold
 ) -> None:
     goes_on = threading.Event()
 
-    def slow(_: Request, __: str, ___: Progress) -> Answer:
+    def slow(_: Request, __: Work) -> Answer:
         goes_on.wait(30)
         return CheckResult(reason="of the earlier holder")
 
@@ -302,7 +311,7 @@ def test_an_agent_sees_the_answer_that_was_taken_and_not_that_of_an_earlier_hold
 def test_work_that_lost_its_lease_is_done_again(store: Stores) -> None:
     done, handed_out = list[str](), threading.Event()
 
-    def loses_it_once(_: Request, __: str, ___: Progress) -> Answer:
+    def loses_it_once(_: Request, __: Work) -> Answer:
         done.append("begun")
         if len(done) == 1:
             handed_out.wait(30)

@@ -15,9 +15,9 @@ from amdkernel_mcp.jobs.pools import Pools
 from amdkernel_mcp.jobs.request import Answer, Request
 from amdkernel_mcp.jobs.store import JobStore
 from amdkernel_mcp.leases.gpu_health import QuarantinedError
-from amdkernel_mcp.progress import Progress
 from amdkernel_mcp.results.kernels import CompileResult
 from amdkernel_mcp.results.machine import TargetInfo
+from amdkernel_mcp.work import Work
 from tests.waiting import AT_MOST_S, wait_until
 
 
@@ -47,13 +47,13 @@ class Cluster:
         self.store.look_for_gpus(request)
         return self.store.submit(owner, request)
 
-    def _perform(self, request: Request, _: str, progress: Progress) -> Answer:
+    def _perform(self, request: Request, work: Work) -> Answer:
         target, name = str(request.arguments["target"]), str(request.arguments["name"])
         self.begun.append((target, name))
         if target in self.fails:
             raise self.fails[target]
         while not self.ends[name].wait(0.02):
-            progress("runs")
+            work.say("runs")
         return CompileResult(ok=True)
 
     def where(self, name: str) -> str:

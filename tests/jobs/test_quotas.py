@@ -10,16 +10,15 @@ import pytest
 
 from amdkernel_mcp.config import load_settings
 from amdkernel_mcp.errors import DatabaseError, SettingsError
-from amdkernel_mcp.execution.work import current_work
 from amdkernel_mcp.jobs.job import Job
 from amdkernel_mcp.jobs.lanes import JOBS_PER_GPU
 from amdkernel_mcp.jobs.pools import Pools
 from amdkernel_mcp.jobs.quotas import QuotaError, Quotas
 from amdkernel_mcp.jobs.request import Answer, Request
 from amdkernel_mcp.jobs.store import JobStore
-from amdkernel_mcp.progress import Progress
 from amdkernel_mcp.results.kernels import CheckResult
 from amdkernel_mcp.results.machine import TargetInfo
+from amdkernel_mcp.work import Work
 from tests.waiting import AT_MOST_S
 
 Stores = Callable[..., JobStore]
@@ -32,10 +31,10 @@ class Gate:
         self.opened = threading.Event()
         self.order: list[object] = []
 
-    def perform(self, request: Request, _: str, progress: Progress) -> Answer:
+    def perform(self, request: Request, work: Work) -> Answer:
         self.order.append(request.arguments["number"])
         while not self.opened.wait(0.01):
-            progress("at the gate")
+            work.say("at the gate")
         return CheckResult(reason="done")
 
 
@@ -145,8 +144,8 @@ def test_the_single_calls_of_a_user_come_before_its_sweeps_until_those_have_wait
 
 
 def test_a_user_whose_work_held_gpus_for_less_time_is_next() -> None:
-    def perform(request: Request, _: str, __: Progress) -> Answer:
-        current_work().used.gpu_s += request.arguments["number"]
+    def perform(request: Request, work: Work) -> Answer:
+        work.used.gpu_s += request.arguments["number"]
         return CheckResult(reason="done")
 
     store = JobStore(perform, 1)

@@ -14,6 +14,7 @@ from amdkernel_mcp.jobs.request import Answer, Request
 from amdkernel_mcp.jobs.store import KEPT_JOBS, KEPT_S, JobStore
 from amdkernel_mcp.progress import Progress
 from amdkernel_mcp.results.kernels import CompileResult
+from amdkernel_mcp.work import Work
 
 DONE = CompileResult(ok=True)
 
@@ -26,17 +27,17 @@ def fails(_: Progress) -> CompileResult:
     raise ZeroDivisionError
 
 
-Work = Callable[[Progress], Answer]
+Step = Callable[[Progress], Answer]
 
 
-def perform(request: Request, _: str, progress: Progress) -> Answer:
+def perform(request: Request, work: Work) -> Answer:
     """Requests of these tests carry their work."""
-    work: Work = request.arguments["work"]
-    return work(progress)
+    step: Step = request.arguments["work"]
+    return step(work.say)
 
 
-def doing(work: Work, verb: str = "check") -> Request:
-    return Request(verb, {"work": work})
+def doing(step: Step, verb: str = "check") -> Request:
+    return Request(verb, {"work": step})
 
 
 class Clock:

@@ -13,15 +13,15 @@ from pathlib import Path
 import pytest
 from sqlalchemy import update
 
+from amdkernel_mcp.cancellation import Cancellation, CancelledWorkError
 from amdkernel_mcp.config import Settings, load_settings
 from amdkernel_mcp.database.leases import LEASE_S
 from amdkernel_mcp.database.tables import gpu_leases
 from amdkernel_mcp.errors import DatabaseError
-from amdkernel_mcp.execution.cancellation import Cancellation, CancelledWorkError
-from amdkernel_mcp.execution.work import Work, current_work
 from amdkernel_mcp.leases import held
 from amdkernel_mcp.leases.gpu_leases import GpuLeases
 from amdkernel_mcp.leases.held import LeaseLostError, lease
+from amdkernel_mcp.work import Work, current_work
 from tests.history.postgres import postgres_server
 from tests.waiting import AT_MOST_S
 
@@ -176,7 +176,7 @@ def test_a_cancelled_wait_leaves_the_queue(here: GpuLeases, there: GpuLeases, gp
         said.append(text)
         token.cancel()
 
-    with pytest.raises(CancelledWorkError), lease(there, gpu, "exclusive", Work("bob", token), say):
+    with pytest.raises(CancelledWorkError), lease(there, gpu, "exclusive", Work("bob", token, say)):
         pass
     assert "waiting for the GPU: 1 before this one" in said[0]
     third, _ = here.ask(gpu, "exclusive", "ann")

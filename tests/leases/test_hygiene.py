@@ -13,14 +13,13 @@ from typing import Any
 
 import pytest
 
+from amdkernel_mcp.cancellation import Cancellation, CancelledWorkError
 from amdkernel_mcp.config import Settings, load_settings
 from amdkernel_mcp.database.open_database import writing
 from amdkernel_mcp.database.tables import gpu_health
 from amdkernel_mcp.errors import DatabaseError, InputError, SandboxError
-from amdkernel_mcp.execution.cancellation import Cancellation, CancelledWorkError
 from amdkernel_mcp.execution.gpu_idle import GpuState
 from amdkernel_mcp.execution.sandbox import Completed
-from amdkernel_mcp.execution.work import cancelled_by, current_work
 from amdkernel_mcp.hardware.target import Target
 from amdkernel_mcp.leases import hygiene
 from amdkernel_mcp.leases.gpu_health import QuarantinedError
@@ -28,6 +27,7 @@ from amdkernel_mcp.leases.gpu_leases import GpuLeases
 from amdkernel_mcp.leases.gpus import LeasedGpu
 from amdkernel_mcp.leases.hygiene import RECOVERY_S, what_is_left, what_went_wrong
 from amdkernel_mcp.leases.leased_sandbox import LeasedSandbox
+from amdkernel_mcp.work import cancelled_by, current_work
 from tests.gpu_host.sysfs import sysfs
 from tests.history.postgres import postgres_server
 
@@ -351,7 +351,7 @@ def test_a_bad_ending_inside_an_exclusive_lease_counts_though_it_was_caught(
         machine.use_vram(9000)
         raise SandboxError("the container was lost")
 
-    with gpu.gpu.leased("exclusive"), pytest.raises(SandboxError):
+    with gpu.gpu.leased("exclusive", current_work()), pytest.raises(SandboxError):
         run(gpu, machine, job)
     assert "the sandbox of the job failed" in leases.health.quarantined()[GPU]
 

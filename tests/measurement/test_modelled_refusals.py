@@ -19,8 +19,8 @@ from amdkernel_mcp.measurement.benchmark import benchmark
 from amdkernel_mcp.measurement.roofline import model_case
 from amdkernel_mcp.measurement.side import Side
 from amdkernel_mcp.problems.problem_file import load_problem
-from amdkernel_mcp.progress import silent
 from amdkernel_mcp.results.kernels import BenchmarkResult
+from amdkernel_mcp.work import Work
 
 pytestmark = [pytest.mark.sandbox, pytest.mark.usefixtures("sandbox")]
 
@@ -163,8 +163,8 @@ def measure(settings: Settings, tmp_path_factory: pytest.TempPathFactory) -> Ite
 
     def run(source: str) -> Side:
         loaded = load_problem(problem)
-        prepared = engine._steps.prepare(loaded, source, file_name="k.hip", target=None, on_progress=silent)
-        measured = engine._steps.measure(prepared, engine._steps.plan_measurement(prepared), silent)
+        prepared = engine._steps.prepare(loaded, source, file_name="k.hip", target=None, work=Work())
+        measured = engine._steps.measure(prepared, engine._steps.plan_measurement(prepared), Work())
         assert (measured.finding, measured.wrong_outputs) == (None, None)
         return side_of(prepared, measured)
 

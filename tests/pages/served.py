@@ -30,11 +30,11 @@ from amdkernel_mcp.leases.gpu_leases import GpuLeases
 from amdkernel_mcp.pages.routes import Pages
 from amdkernel_mcp.pages.sign_in import Known, SignIn, Viewer
 from amdkernel_mcp.pages.status import Running, Targets
-from amdkernel_mcp.progress import Progress
 from amdkernel_mcp.results.kernels import CheckResult
 from amdkernel_mcp.results.machine import TargetInfo
 from amdkernel_mcp.server.health import Health
 from amdkernel_mcp.server.metrics import Counts
+from amdkernel_mcp.work import Work
 
 ANN, BOB, EVE = "token-of-ann-0123456789", "token-of-bob-0123456789", "token-of-eve-0123456789"
 GPU = "1a2b3c4d5e6f7000"  # of gpu1:0
@@ -96,10 +96,10 @@ def served(folder: Path, *, tokens: bool = True) -> Iterator[Served]:
     noted: list[tuple[str, str, str | None, str]] = []
     gate = threading.Event()
 
-    def perform(request: Request, _: str, progress: Progress) -> Answer:
-        progress(str(request.arguments.get("says", "running case 1")))
+    def perform(request: Request, work: Work) -> Answer:
+        work.say(str(request.arguments.get("says", "running case 1")))
         while not gate.wait(0.01):
-            progress("running case 2")
+            work.say("running case 2")
         if "fails" in request.arguments:
             raise RuntimeError("secret of the server")
         return CheckResult(verdict="correct")

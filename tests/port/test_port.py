@@ -14,6 +14,7 @@ from amdkernel_mcp.port.port import Wanted, port
 from amdkernel_mcp.port.sources import CudaProgram
 from amdkernel_mcp.port.verify import Place, run_on
 from amdkernel_mcp.results.port import PortResult
+from amdkernel_mcp.work import Work
 from tests.host_programs.programs import RIGHT
 from tests.one_in import one_in
 from tests.port.programs import SAME, WAVE64, all_kernels, outputs, program, wrong_line
@@ -55,10 +56,11 @@ def test_every_class_of_mistakes_of_waves_has_its_line_and_is_none_with_warps_of
     """All in one program: each kernel prints what it computes."""
     program = CudaProgram("all.cu", {"all.cu": all_kernels(WAVE64)})
     targets = [find_target(f"emulator:{arch}", settings) for arch in ARCHS]
+    work = Work(say=print)
     for keep_warps in (False, True):
-        made = port(sandbox, Wanted(program, keep_warps=keep_warps, archs=ARCHS), print)
+        made = port(sandbox, Wanted(program, keep_warps=keep_warps, archs=ARCHS), work)
         assert made.failed is None, made.failed
-        wide, narrow = (outputs(run_on(made.program, Place(each, sandbox), 60, print).said.text) for each in targets)
+        wide, narrow = (outputs(run_on(made.program, Place(each, sandbox), 60, work).said.text) for each in targets)
         assert list(wide) == list(narrow) == list(WAVE64)
         same = [name for name in WAVE64 if wide[name] == narrow[name]]
         assert same == (list(WAVE64) if keep_warps else [])

@@ -20,8 +20,9 @@ from amdkernel_mcp.config import Settings
 from amdkernel_mcp.engine.engine import Engine
 from amdkernel_mcp.engine.verbs.profile import Profile
 from amdkernel_mcp.errors import DocumentationError
+from amdkernel_mcp.execution.hosts import EMULATED
 from amdkernel_mcp.execution.sandbox import Sandbox
-from amdkernel_mcp.execution.targets import EMULATED, find_target
+from amdkernel_mcp.execution.targets import find_target
 from amdkernel_mcp.launch.lines import read_launch_plan
 from amdkernel_mcp.problems.problem_file import load_problem
 from amdkernel_mcp.reading.asked import guides_for

@@ -7,13 +7,14 @@ import pytest
 
 from amdkernel_mcp.config import Settings, SlurmSettings
 from amdkernel_mcp.engine.engine import Engine
+from amdkernel_mcp.execution.hosts import EMULATED
 from amdkernel_mcp.execution.sandbox import Completed
-from amdkernel_mcp.execution.targets import EMULATED
 from amdkernel_mcp.hardware.target import Target
 from amdkernel_mcp.results.selftest import NOT_RUN
 from amdkernel_mcp.selftest import run
 from amdkernel_mcp.selftest.clock import clock_rows
 from amdkernel_mcp.selftest.steps import STEPS
+from amdkernel_mcp.work import Work
 from tests.one_in import one_in
 
 IDLE = "gpu_busy_percent 0\nmem_info_vram_used 1048576\nunique_id 1a2b\ndriver 6.16\ngpu_id 7\nprocesses listed\n"
@@ -37,7 +38,7 @@ def test_identical_code_is_inconclusive_and_five_percent_are_slower_on_the_simul
 def test_a_kernel_that_hangs_is_left_out_where_a_reset_would_take_down_others(monkeypatch, settings: Settings) -> None:
     hanging = tuple(step for step in STEPS if step.hangs)
     monkeypatch.setattr(run, "STEPS", hanging)
-    rows = run._run_steps(Engine(settings), "gpu1:0", "a reset would take down the desktop on it", lambda _: None)
+    rows = run._run_steps(Engine(settings), "gpu1:0", "a reset would take down the desktop on it", Work())
     assert [(row.name, row.got, row.ok) for row in rows] == [(step.name, NOT_RUN, True) for step in hanging]
     assert rows[0].reason == "a reset would take down the desktop on it: with --hang it runs"
 
@@ -55,7 +56,7 @@ def test_what_hangs_is_started_only_where_a_reset_is_known_to_take_down_nothing_
 ) -> None:
     gpu = Target("gpu1:0", "gpu", "gfx942", "MI300X", "gpu1", 0)
     monkeypatch.setattr("amdkernel_mcp.execution.targets.find_target", lambda *_: gpu)
-    monkeypatch.setattr("amdkernel_mcp.execution.render_node.render_node", lambda *_: "/dev/dri/renderD128")
+    monkeypatch.setattr("amdkernel_mcp.execution.sandboxes.Sandboxes.render_node", lambda *_: "/dev/dri/renderD128")
     engine = Engine(settings)
     monkeypatch.setattr(engine._sandboxes, "of", lambda _: Driver(printed))
     assert (engine.machine.why_not_hang("gpu1:0") or "").startswith(why or "\n") == bool(why)

@@ -9,15 +9,15 @@ from amdkernel_mcp.cli.main import main
 from amdkernel_mcp.config import load_settings
 from amdkernel_mcp.jobs.request import Answer, Request
 from amdkernel_mcp.jobs.store import Job, JobStore
-from amdkernel_mcp.progress import Progress
 from amdkernel_mcp.results.kernels import CompileResult
 from amdkernel_mcp.server import app
+from amdkernel_mcp.work import Work
 
 
-def perform(_: Request, __: str, progress: Progress) -> Answer:
+def perform(_: Request, work: Work) -> Answer:
     gate = load_settings().data_dir / "gate"
     while not gate.exists():
-        progress("at the gate")
+        work.say("at the gate")
         time.sleep(0.05)
     return CompileResult(ok=True)
 

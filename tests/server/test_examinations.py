@@ -5,10 +5,10 @@ import threading
 
 import pytest
 
-from amdkernel_mcp.execution.cancellation import CancelledWorkError
-from amdkernel_mcp.execution.work import current_work
+from amdkernel_mcp.cancellation import CancelledWorkError
 from amdkernel_mcp.jobs.quotas import QuotaError
 from amdkernel_mcp.server.examinations import Examinations
+from amdkernel_mcp.work import Work
 
 pytestmark = pytest.mark.anyio
 
@@ -20,10 +20,10 @@ class Endless:
         self.begun = threading.Event()
         self.ended = threading.Event()
 
-    def __call__(self) -> None:
+    def __call__(self, work: Work) -> None:
         stop = threading.Event()
         try:
-            with current_work().cancellation.ending_with(stop.set):
+            with work.cancellation.ending_with(stop.set):
                 self.begun.set()
                 stop.wait(60)
         finally:
@@ -40,7 +40,7 @@ async def test_examinations_that_never_end_leave_the_threads_of_other_calls_free
     calls = [asyncio.create_task(examinations.run("user:mallory", work)) for work in endless]
     await begun(endless[0])
     assert await asyncio.to_thread(lambda: "answered") == "answered"
-    assert await examinations.run("user:ann", lambda: "examined") == "examined"
+    assert await examinations.run("user:ann", lambda _: "examined") == "examined"
     assert not endless[1].begun.is_set()
     for call in calls:
         call.cancel()
@@ -68,27 +68,27 @@ async def test_a_user_has_only_so_many_that_wait_and_others_are_not_refused() ->
     calls = [asyncio.create_task(examinations.run("user:ann", each)) for each in (work, Endless(), Endless())]
     await begun(work)
     with pytest.raises(QuotaError, match="2 calls of yours wait"):
-        await examinations.run("user:ann", lambda: None)
-    assert await examinations.run("user:bob", lambda: 7) == 7
+        await examinations.run("user:ann", lambda _: None)
+    assert await examinations.run("user:bob", lambda _: 7) == 7
     for call in calls:
         call.cancel()
     await asyncio.gather(*calls, return_exceptions=True)
-    assert await examinations.run("user:ann", lambda: 8) == 8
+    assert await examinations.run("user:ann", lambda _: 8) == 8
 
 
 async def test_what_the_work_raises_reaches_the_caller() -> None:
     examinations = Examinations(at_a_time=1, queued=0)
 
-    def fails() -> None:
+    def fails(_: Work) -> None:
         raise ValueError("no problem")
 
     with pytest.raises(ValueError, match="no problem"):
         await examinations.run("user:ann", fails)
-    assert await examinations.run("user:ann", lambda: 1) == 1
+    assert await examinations.run("user:ann", lambda _: 1) == 1
 
 
 async def test_nothing_begins_once_it_is_closed() -> None:
     examinations = Examinations(at_a_time=1, queued=0)
     examinations.close()
     with pytest.raises(CancelledWorkError):
-        await examinations.run("user:ann", lambda: 1)
+        await examinations.run("user:ann", lambda _: 1)

@@ -13,14 +13,14 @@ import pytest
 from slurm_cluster import SlurmCluster
 from stand_in_workers import StandInSandbox, StandInWorkers
 
+from amdkernel_mcp.cancellation import Cancellation, CancelledWorkError
 from amdkernel_mcp.config import SlurmSettings
-from amdkernel_mcp.execution.cancellation import Cancellation, CancelledWorkError
 from amdkernel_mcp.execution.slurm import allocations as module
 from amdkernel_mcp.execution.slurm.allocations import Allocation, Allocations
 from amdkernel_mcp.execution.slurm.commands import Comment, SlurmCommands, SlurmError
 from amdkernel_mcp.execution.slurm.doctor import slurm_doctor
 from amdkernel_mcp.execution.slurm.slurm_sandbox import SlurmSandbox
-from amdkernel_mcp.execution.work import cancelled_by
+from amdkernel_mcp.work import Work
 
 pytestmark = [pytest.mark.thorough, pytest.mark.slow]
 
@@ -83,7 +83,10 @@ def open_allocations(
 
 def test_a_session_gets_a_gpu_and_its_job_ends_with_it(cluster: SlurmCluster, allocations: Allocations) -> None:
     said: list[str] = []
-    with allocations.borrowed("gfx942", "ann", said.append) as one, allocations.borrowed("gfx942", "ann") as other:
+    with (
+        allocations.borrowed("gfx942", Work("ann", say=said.append)) as one,
+        allocations.borrowed("gfx942", Work("ann")) as other,
+    ):
         first, second = _stand_in(one.sandbox), _stand_in(other.sandbox)
         assert {(first.node, first.index), (second.node, second.index)} == {("gpu1", 0), ("gpu1", 1)}, said
         assert len(cluster.jobs()) == 2
@@ -96,9 +99,9 @@ def test_the_next_run_of_the_same_user_has_the_same_gpu_and_another_user_has_not
     allocations: Allocations, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "IDLE_S", 20.0)
-    with allocations.borrowed("gfx942", "ann") as first:
+    with allocations.borrowed("gfx942", Work("ann")) as first:
         pass
-    with allocations.borrowed("gfx942", "ann") as again, allocations.borrowed("gfx942", "bob") as of_bob:
+    with allocations.borrowed("gfx942", Work("ann")) as again, allocations.borrowed("gfx942", Work("bob")) as of_bob:
         assert again is first
         assert of_bob is not first
 
@@ -109,11 +112,13 @@ def test_a_waiting_run_has_the_gpu_of_a_run_of_the_same_user_that_is_over_and_it
     waits = threading.Event()
 
     def waiting(user: str) -> Allocation:
-        with allocations.borrowed("gfx942", user, lambda said: waits.set() if "queue" in said else None) as got:
+        with allocations.borrowed(
+            "gfx942", Work(user, say=lambda said: waits.set() if "queue" in said else None)
+        ) as got:
             return got
 
     with ThreadPoolExecutor(2) as pool:
-        with allocations.borrowed("gfx942", "ann") as first:
+        with allocations.borrowed("gfx942", Work("ann")) as first:
             cluster.inside("ctl", "scontrol", "update", "nodename=gpu[1-3]", "state=drain", "reason=test")
             of_bob = pool.submit(waiting, "bob")
             assert waits.wait(30)
@@ -133,7 +138,7 @@ def test_a_gpu_that_is_held_for_long_goes_back_to_slurm(
 ) -> None:
     monkeypatch.setattr(module, "IDLE_S", 600.0)
     monkeypatch.setattr(module, "REUSED_S", 0.0)
-    with allocations.borrowed("gfx942", "ann"):
+    with allocations.borrowed("gfx942", Work("ann")):
         pass
     cluster.until(lambda: not cluster.jobs(), 30, "its job has ended")
 
@@ -148,7 +153,7 @@ def test_nothing_is_lost_or_taken_twice_when_the_controller_is_killed_after_it_a
     together = threading.Barrier(count)
 
     def session(_: int) -> tuple[str, int]:
-        with allocations.borrowed("gfx942", f"user{_}") as got:
+        with allocations.borrowed("gfx942", Work(f"user{_}")) as got:
             together.wait(120)  # so that none is given to another
             return got.submission.key, got.submission.fence
 
@@ -174,7 +179,7 @@ def test_nothing_is_lost_or_taken_twice_when_the_controller_is_killed_after_it_a
 def test_a_job_whose_node_is_sick_is_released_for_another_node(cluster: SlurmCluster, allocations: Allocations) -> None:
     cluster.break_gpu("gpu1")
     said: list[str] = []
-    with allocations.borrowed("gfx942", "ann", said.append) as got:
+    with allocations.borrowed("gfx942", Work("ann", say=said.append)) as got:
         assert _stand_in(got.sandbox).node in ("gpu2", "gpu3")
     assert any("a node failed before the job began" in line for line in said), said
     assert cluster.states()["gpu1"].startswith("drain")
@@ -189,7 +194,7 @@ def test_a_session_fails_with_the_nodes_and_the_reason_when_all_are_sick(
         cluster.break_gpu(node)
     with (
         pytest.raises(SlurmError, match=r"gpu1 is drain\w*: Prolog error.*gpu2"),
-        allocations.borrowed("gfx942", "ann"),
+        allocations.borrowed("gfx942", Work("ann")),
     ):
         pass
     cluster.until(lambda: not cluster.jobs(), 30, "the job is ended")
@@ -200,10 +205,10 @@ def test_a_cancelled_session_ends_its_job_while_it_waits_and_while_it_runs(
 ) -> None:
     waiting, token = open_allocations(cluster, workers, "--begin=now+600"), Cancellation()
     threading.Timer(2.0, token.cancel).start()
-    with cancelled_by(token), pytest.raises(CancelledWorkError), waiting.borrowed("gfx942", "ann"):
+    with pytest.raises(CancelledWorkError), waiting.borrowed("gfx942", Work("ann", token)):
         pass
     cluster.until(lambda: not cluster.jobs(), 30, "the waiting job is ended")
-    with pytest.raises(CancelledWorkError), allocations.borrowed("gfx942", "ann"):
+    with pytest.raises(CancelledWorkError), allocations.borrowed("gfx942", Work("ann")):
         raise CancelledWorkError
     assert workers.accepted
     cluster.until(lambda: not cluster.jobs(), 30, "the running job is ended")
@@ -216,7 +221,7 @@ def test_a_worker_that_does_not_go_by_itself_gets_sigterm(
 ) -> None:
     monkeypatch.setattr(module, "LEAVES_S", 1.0)
     monkeypatch.setattr(workers, "tell_to_go", lambda _: None)
-    with allocations.borrowed("gfx942", "ann") as got:
+    with allocations.borrowed("gfx942", Work("ann")) as got:
         key = _stand_in(got.sandbox).key
     cluster.until(lambda: not cluster.jobs(), 60, "the job is ended")
     assert key in workers.signals()
@@ -231,7 +236,7 @@ def test_the_jobs_of_a_server_that_is_dead_are_ended_by_the_next_one(
     for comment in (left, elsewhere):
         commands.submit("#!/bin/sh\nsleep 600\n", [f"--comment={comment}", "--output=/dev/null"])
     following = open_allocations(cluster, workers, "--begin=now+2", dead="dead/process")
-    with following.borrowed("gfx942", "ann"):
+    with following.borrowed("gfx942", Work("ann")):
         comments = {line.split("|")[1] for line in cluster.jobs() if "COMPLETING" not in line}
     assert str(left) not in comments
     assert str(elsewhere) in comments
@@ -242,7 +247,7 @@ def test_the_jobs_of_a_server_that_is_dead_are_ended_by_the_next_one(
 def test_a_run_whose_job_an_administrator_cancels_is_not_taken_once_more(
     cluster: SlurmCluster, workers: StandInWorkers, allocations: Allocations
 ) -> None:
-    sandbox = SlurmSandbox(allocations, "gfx942", StandInSandbox(cluster, "", "", "ctl", 0), lambda: "ann")
+    sandbox = SlurmSandbox(allocations, "gfx942", StandInSandbox(cluster, "", "", "ctl", 0))
     with pytest.raises(SlurmError, match="cancelled in Slurm while it ran"):
         sandbox.run("run", ["be cancelled"], {}, timeout_s=1)
     assert len(workers.accepted) == 1
@@ -255,7 +260,7 @@ def test_the_doctor_finds_nothing_in_a_good_cluster_and_names_what_is_broken(
     assert good.ok
     assert {check.status for check in good.checks} == {"ok"}, good.checks
     cluster.break_gpu("gpu1")
-    with allocations.borrowed("gfx942", "ann"):
+    with allocations.borrowed("gfx942", Work("ann")):
         pass
     broken = slurm_doctor(settings_of(cluster).model_copy(update={"gres": {"gfx950": "gpu:mi355x"}}))
     found = {check.name: check for check in broken.checks if check.status != "ok"}
@@ -274,12 +279,12 @@ def test_a_run_whose_node_dies_is_taken_once_more_on_another_node(
 ) -> None:
     """The last test: the node stays dead until the next one needs it."""
     here = StandInSandbox(cluster, "", "", "ctl", 0)
-    sandbox = SlurmSandbox(allocations, "gfx942", here, lambda: "ann")
+    sandbox = SlurmSandbox(allocations, "gfx942", here)
     assert sandbox.run("compile", ["true"], {}, timeout_s=1).files["node"] == b"ctl"
     begun = time.monotonic()
     done = sandbox.run("run", ["lose the node", "gpu1"], {}, timeout_s=1)
     assert done.files["node"] in (b"gpu2", b"gpu3"), time.monotonic() - begun
-    with sandbox.exclusively(lambda _: None):
+    with sandbox.exclusively(Work()):
         assert sandbox.run("compile", ["true"], {}, timeout_s=1).files["node"] in (b"gpu2", b"gpu3")
     cluster.revive("gpu1")
 

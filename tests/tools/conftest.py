@@ -11,9 +11,9 @@ from fastmcp import Client, FastMCP
 from amdkernel_mcp.config import Settings
 from amdkernel_mcp.engine.engine import Engine
 from amdkernel_mcp.engine.verbs.compile import Compile
-from amdkernel_mcp.progress import Progress, silent
 from amdkernel_mcp.results.kernels import CompileResult, Diagnostic
 from amdkernel_mcp.server.app import build_server
+from amdkernel_mcp.work import Work
 
 
 class StandInEngine(Engine):
@@ -25,14 +25,14 @@ class StandInEngine(Engine):
         self.started = threading.Event()
         self.ended = threading.Event()
 
-    def do(self, asked: Any, *, on_progress: Progress = silent, **_: object) -> Any:
+    def do(self, asked: Any, work: Work | None = None, **_: object) -> Any:
         assert isinstance(asked, Compile)
         source = asked.source
         self.started.set()
         if source == "wait":
             try:
                 while not self.go.wait(0.02):
-                    on_progress("compiling")
+                    (work or Work()).say("compiling")
             finally:
                 self.ended.set()
         if source == "break":

@@ -9,13 +9,13 @@ from pathlib import Path
 
 import pytest
 
+from amdkernel_mcp.cancellation import Cancellation, CancelledWorkError
 from amdkernel_mcp.errors import AmdkernelError, SandboxError, TargetError
-from amdkernel_mcp.execution.cancellation import Cancellation, CancelledWorkError
 from amdkernel_mcp.execution.sandbox import Completed
 from amdkernel_mcp.execution.stdin_stream import StdinStream
-from amdkernel_mcp.execution.work import cancelled_by
 from amdkernel_mcp.execution.workers.connection import LostWorkerError
 from amdkernel_mcp.execution.workers.worker_sandbox import WorkerSandbox
+from amdkernel_mcp.work import Work, cancelled_by, doing
 from tests.server.http_server import free_port
 from tests.worker.server_with_workers import Server, Worker, server_with_workers, until
 
@@ -179,7 +179,7 @@ def test_sigterm_finishes_what_runs_and_takes_nothing_new(server: Server) -> Non
 @pytest.mark.thorough
 def test_sigterm_finishes_a_job_of_several_runs_that_has_begun(server: Server) -> None:
     draining = server.connected("patient")
-    with server.hub.job(lambda _: None):
+    with server.hub.job(Work()) as work, doing(work):
         sandbox = server.hub.sandbox("patient", None)
         assert sandbox.run("run", ["true"], {}, timeout_s=60).exit_code == 0
         draining.process.terminate()

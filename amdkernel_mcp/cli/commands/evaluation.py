@@ -8,6 +8,7 @@ import typer
 from amdkernel_mcp.cli.open_engine import open_engine
 from amdkernel_mcp.cli.options import Json, Target
 from amdkernel_mcp.cli.report import finish, progress
+from amdkernel_mcp.work import Work
 
 
 def eval(  # noqa: A001 - the command's name is the contract's
@@ -36,7 +37,7 @@ def eval(  # noqa: A001 - the command's name is the contract's
     results = out or suite.resolve().with_name(f"{suite.resolve().name}-results")
     with open_engine() as engine, progress(lines=True) as report:
         result = evaluate(
-            engine, suite, target=target, out=results, at_a_time=jobs, timed=not check_only, on_progress=report
+            engine, suite, target=target, out=results, at_a_time=jobs, timed=not check_only, work=Work(say=report)
         )
     good = result.scores.failed == 0
     return finish(result, good=good, json=json, show=lambda console: show_evaluation(console, result))

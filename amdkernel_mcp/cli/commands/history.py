@@ -8,6 +8,7 @@ import typer
 from amdkernel_mcp.cli.open_engine import open_engine, open_remote_engine
 from amdkernel_mcp.cli.options import Json, Target, TokenFile, Url
 from amdkernel_mcp.cli.report import finish, progress
+from amdkernel_mcp.work import Work
 
 Attempt = Annotated[str, typer.Argument(help="Id of an attempt; its first letters are enough.", show_default=False)]
 
@@ -132,5 +133,5 @@ def replay(
     from amdkernel_mcp.cli.show.history import show_replay
 
     with open_engine() as engine, progress() as report:
-        result = engine.attempts.replay(attempt, target=target, on_progress=report)
+        result = engine.attempts.replay(attempt, target=target, work=Work(say=report))
     return finish(result, good=result.holds, json=json, show=lambda console: show_replay(console, result))

@@ -8,6 +8,7 @@ import typer
 from amdkernel_mcp.cli.open_engine import open_engine
 from amdkernel_mcp.cli.options import Json
 from amdkernel_mcp.cli.report import USAGE, complain, finish, progress
+from amdkernel_mcp.work import Work
 
 
 def inspect(
@@ -26,7 +27,7 @@ def inspect(
     from amdkernel_mcp.cli.show.inspection import show_inspection
 
     with open_engine() as engine, progress() as report:
-        result = engine.inspect(file, kernel=kernel, on_progress=report)
+        result = engine.inspect(file, kernel=kernel, work=Work(say=report))
     code = finish(result, good=True, json=json, show=lambda console: show_inspection(console, result))
     damaged = [found for found in result.objects if found.damaged]
     for found in damaged:

@@ -48,7 +48,7 @@ def job(
     from amdkernel_mcp.cli.show.jobs import show_job
 
     with open_remote_engine(url, token_file) as engine, progress() as report:
-        found = engine.cancel(job_id) if cancel else engine.job(job_id, on_progress=report)
+        found = engine.cancel(job_id) if cancel else engine.job(job_id, say=report)
     good = found.status == "cancelled" if cancel else is_good(found)
     return finish(found, good=good, json=json, show=lambda console: show_job(console, found))
 

@@ -10,6 +10,7 @@ import typer
 from amdkernel_mcp.cli.open_engine import open_engine_at
 from amdkernel_mcp.cli.options import Case, Json, Parent, Target, TokenFile, Url, problem_names
 from amdkernel_mcp.cli.report import finish, progress
+from amdkernel_mcp.work import Work
 
 if TYPE_CHECKING:
     from amdkernel_mcp.kernel_source import KernelSource
@@ -76,8 +77,8 @@ def compile(  # noqa: A001 - the command's name is the contract's
         old_arch=old_arch,
         old_flags=tuple(old_flag) if old_flag else None,
     )
-    with open_engine_at(url, token_file, parent=parent) as engine, progress() as report:
-        result = engine.do(asked, on_progress=report)
+    with open_engine_at(url, token_file) as engine, progress() as report:
+        result = engine.do(asked, Work(say=report, parent=parent))
     good = Compile.good(result)
     return finish(result, good=good, json=json, show=lambda console: show_compile(console, result, candidate))
 
@@ -131,8 +132,8 @@ def check(
     kernel = read_named_kernel(file)
     options = CheckOptions(schedules=schedules, order=order, seed_key=seed_key, hang=hang)
     asked = Check(problem=problem, source=kernel.source, file_name=kernel.file_name, target=target, options=options)
-    with open_engine_at(url, token_file, parent=parent) as engine, progress() as report:
-        result = engine.do(asked, on_progress=report)
+    with open_engine_at(url, token_file) as engine, progress() as report:
+        result = engine.do(asked, Work(say=report, parent=parent))
     good = result.verdict == "correct"
     return finish(result, good=good, json=json, show=lambda console: show_check(console, result, kernel))
 
@@ -174,8 +175,8 @@ def check_program(
         seed_key=seed_key,
         hang=hang,
     )
-    with open_engine_at(url, token_file, parent=parent) as engine, progress() as report:
-        result = engine.do(asked, on_progress=report)
+    with open_engine_at(url, token_file) as engine, progress() as report:
+        result = engine.do(asked, Work(say=report, parent=parent))
     good = result.verdict == "correct"
     return finish(result, good=good, json=json, show=lambda console: show_check(console, result, kernel))
 
@@ -213,8 +214,8 @@ def benchmark(
         baseline_file=other.file_name if other else "",
         case=case,
     )
-    with open_engine_at(url, token_file, parent=parent) as engine, progress() as report:
-        result = engine.do(asked, on_progress=report)
+    with open_engine_at(url, token_file) as engine, progress() as report:
+        result = engine.do(asked, Work(say=report, parent=parent))
     timed = baseline is None and result.time_us.value is not None and result.verdict in (None, "inconclusive")
     good = result.verdict == "faster" or timed
     return finish(result, good=good, json=json, show=lambda console: show_benchmark(console, result, kernel, other))

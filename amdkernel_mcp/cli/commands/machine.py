@@ -163,9 +163,10 @@ def selftest(
     from amdkernel_mcp.cli.show.selftest import show_selftest
     from amdkernel_mcp.config import load_settings
     from amdkernel_mcp.selftest.run import selftest as run
+    from amdkernel_mcp.work import Work
 
     with progress() as report:
-        result = run(load_settings(), target=target, hang=hang, on_progress=report)
+        result = run(load_settings(), target=target, hang=hang, work=Work(say=report))
     return finish(result, good=result.ok, json=json, show=lambda console: show_selftest(console, result))
 
 

@@ -8,6 +8,7 @@ import typer
 from amdkernel_mcp.cli.open_engine import open_engine_at
 from amdkernel_mcp.cli.options import Json, Parent, Target, TokenFile, Url
 from amdkernel_mcp.cli.report import finish, progress
+from amdkernel_mcp.work import Work
 
 
 def port(
@@ -81,8 +82,8 @@ def port(
         problem=problem,
     )
     asked = Port(source=kernel.source, file_name=kernel.file_name, target=target, options=options)
-    with open_engine_at(url, token_file, parent=parent) as engine, progress() as report:
-        result = engine.do(asked, on_progress=report)
+    with open_engine_at(url, token_file) as engine, progress() as report:
+        result = engine.do(asked, Work(say=report, parent=parent))
     if out is not None:
         write_files(out, {name: text.encode() for name, text in result.sources.items()})
     return finish(result, good=Port.good(result), json=json, show=lambda console: show_port(console, result, kernel))

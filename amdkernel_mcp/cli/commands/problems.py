@@ -8,6 +8,7 @@ import typer
 from amdkernel_mcp.cli.open_engine import open_engine
 from amdkernel_mcp.cli.options import Json
 from amdkernel_mcp.cli.report import finish, progress
+from amdkernel_mcp.work import Work
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="Import problems of other collections.")
 
@@ -51,7 +52,7 @@ def import_(
 
     sizes = dict(_size(each) for each in shape or [])
     with open_engine() as engine, progress() as report:
-        result = engine.imports.problem(path, to=to, name=name, sizes=sizes, inference=inference, on_progress=report)
+        result = engine.imports.problem(path, to=to, name=name, sizes=sizes, inference=inference, work=Work(say=report))
     return finish(result, good=True, json=json, show=lambda console: show_imported(console, result))
 
 

@@ -12,6 +12,7 @@ from amdkernel_mcp.cli.html_page import Html, Open, require_folder, write_page
 from amdkernel_mcp.cli.open_engine import open_engine, open_engine_at
 from amdkernel_mcp.cli.options import Case, Json, Parent, Target, TokenFile, Url
 from amdkernel_mcp.cli.report import finish, progress
+from amdkernel_mcp.work import Work
 
 Focus = Literal["memory", "lds", "occupancy", "instructions", "launch"]  # results/ would slow every command down
 
@@ -80,11 +81,11 @@ def profile(
         asked = Profile(
             problem=problem, source=kernel.source, file_name=kernel.file_name, target=target, options=options
         )
-        with open_engine_at(url, token_file, parent=parent) as either, progress(lines=True) as report:
+        with open_engine_at(url, token_file) as either, progress(lines=True) as report:
             if isinstance(either, Engine):
-                result = either.do(asked, on_progress=report, on_detail=details.extend if html else None)
+                result = either.do(asked, Work(say=report, parent=parent), on_detail=details.extend if html else None)
             else:
-                result = either.do(asked, on_progress=report)
+                result = either.do(asked, Work(say=report, parent=parent))
                 page = either.profile_page(result.attempt) if html else None
     if html:
         named = "" if problem == "import" else Path(problem).name

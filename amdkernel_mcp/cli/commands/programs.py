@@ -11,6 +11,7 @@ from amdkernel_mcp.cli.commands.run_parser import SEPARATOR
 from amdkernel_mcp.cli.open_engine import open_engine
 from amdkernel_mcp.cli.options import Target
 from amdkernel_mcp.cli.report import ProgramCode, error_as_json, progress
+from amdkernel_mcp.work import Work
 
 if TYPE_CHECKING:
     from amdkernel_mcp.execution.runner.program import Stream
@@ -142,7 +143,7 @@ def run(
                 stdin=_stdin(),
                 on_output=pass_on,
             )
-            ended = engine.do(asked, on_progress=report)
+            ended = engine.do(asked, Work(say=report))
     except BrokenPipeError:
         return _reader_is_gone()
     if out and ended.compiled:

@@ -11,6 +11,7 @@ from amdkernel_mcp.cli.html_page import require_folder, write_page
 from amdkernel_mcp.cli.open_engine import open_engine_at
 from amdkernel_mcp.cli.options import Case, Json, Parent, Target, TokenFile, Url
 from amdkernel_mcp.cli.report import finish, progress
+from amdkernel_mcp.work import Work
 
 
 def tune(
@@ -60,8 +61,8 @@ def tune(
         raise typer.BadParameter("--html is the page of one sweep, and --shapes asks for several")
     options = TuneOptions(rows=rows, seed=seed, case=case, shapes=read_table(shapes) if shapes else None)
     asked = Tune(problem=chosen, source=kernel.source, file_name=kernel.file_name, target=target, options=options)
-    with open_engine_at(url, token_file, parent=parent) as engine, progress() as report:
-        result = engine.do(asked, on_progress=report)
+    with open_engine_at(url, token_file) as engine, progress() as report:
+        result = engine.do(asked, Work(say=report, parent=parent))
     if html:
         from amdkernel_mcp.engine.tuning.page import page_of
 

@@ -13,9 +13,9 @@ from amdkernel_mcp.engine.tuning.ranking import RankedRow, rank_counted, rank_ti
 from amdkernel_mcp.engine.tuning.rows import Rows, judged
 from amdkernel_mcp.hardware.specs import gpu_by_name
 from amdkernel_mcp.measurement.modelled import modelled_time
-from amdkernel_mcp.progress import Progress
 from amdkernel_mcp.results.kernels import BenchmarkResult, CheckResult, CheckVerdict
 from amdkernel_mcp.results.quantity import Interval
+from amdkernel_mcp.work import Work
 
 if TYPE_CHECKING:
     from amdkernel_mcp.engine.kernel_steps import KernelSteps
@@ -35,7 +35,7 @@ class Judge(Protocol):
     """What the sweep needs of a target. The default values are the first row."""
 
     def row(
-        self, tuning: Tuning, prepared: PreparedKernel, on_progress: Progress, *, checked: CheckResult | None = None
+        self, tuning: Tuning, prepared: PreparedKernel, work: Work, *, checked: CheckResult | None = None
     ) -> Outcome:
         """Check one combination and give it a first time. `checked`: its verdict, where that is known already."""
         ...
@@ -44,7 +44,7 @@ class Judge(Protocol):
         """The smaller the better; None: the row has no rank."""
         ...
 
-    def rank(self, outcomes: Sequence[Outcome], on_progress: Progress) -> list[RankedRow]:
+    def rank(self, outcomes: Sequence[Outcome], work: Work) -> list[RankedRow]:
         """All rows, best first."""
         ...
 
@@ -58,19 +58,19 @@ class CountingJudge:
         self._target = base.target.name
 
     def row(
-        self, tuning: Tuning, prepared: PreparedKernel, on_progress: Progress, *, checked: CheckResult | None = None
+        self, tuning: Tuning, prepared: PreparedKernel, work: Work, *, checked: CheckResult | None = None
     ) -> Outcome:
         """Check and count."""
         if checked is not None and checked.verdict != "correct":
             return judged(tuning, checked)
-        return replace(self._rows.counted(tuning, prepared, on_progress, checked=checked), values=tuning)
+        return replace(self._rows.counted(tuning, prepared, work, checked=checked), values=tuning)
 
     def cost(self, outcome: Outcome) -> float | None:
         """The modelled time in us."""
         time = modelled_time(outcome.side, self._gpu) if outcome.side and outcome.counts else None
         return time.value if time else None
 
-    def rank(self, outcomes: Sequence[Outcome], on_progress: Progress) -> list[RankedRow]:  # noqa: ARG002 - a GPU's
+    def rank(self, outcomes: Sequence[Outcome], work: Work) -> list[RankedRow]:  # noqa: ARG002 - a GPU's
         """By the modelled time."""
         return rank_counted(outcomes, gpu=self._gpu, target=self._target)
 
@@ -88,10 +88,10 @@ class TimingJudge:
         self._prepared: dict[str, PreparedKernel] = {}
 
     def row(
-        self, tuning: Tuning, prepared: PreparedKernel, on_progress: Progress, *, checked: CheckResult | None = None
+        self, tuning: Tuning, prepared: PreparedKernel, work: Work, *, checked: CheckResult | None = None
     ) -> Outcome:
         """Check, then time in the first rung, against the first correct row: the default values, if they are."""
-        outcome = judged(tuning, checked or self._rows.check(tuning, prepared, on_progress))
+        outcome = judged(tuning, checked or self._rows.check(tuning, prepared, work))
         if outcome.verdict != "correct":
             return outcome
         self._prepared[outcome.name] = prepared
@@ -99,21 +99,21 @@ class TimingJudge:
             self._baseline = prepared
             own = BenchmarkResult(verdict="inconclusive", speedup=Interval(value=1, low=1, high=1), target=self._target)
             return replace(outcome, timed=own)
-        return self._timed(outcome, self._ladder[0], on_progress)
+        return self._timed(outcome, self._ladder[0], work)
 
     def cost(self, outcome: Outcome) -> float | None:
         """The share of the default's time."""
         speed = outcome.timed.speedup.value if outcome.timed and outcome.counts else None
         return 1 / speed if speed else None
 
-    def rank(self, outcomes: Sequence[Outcome], on_progress: Progress) -> list[RankedRow]:
+    def rank(self, outcomes: Sequence[Outcome], work: Work) -> list[RankedRow]:
         """Successive halving over the rows that count, after the rung that all of them had."""
         found = {outcome.name: outcome for outcome in outcomes}
         rivals = [outcome for outcome in outcomes if outcome.counts and outcome.rung]
 
         def time_row(row: Outcome, rung: Rung) -> float | None:
             if found[row.name].rung < rung.number:
-                found[row.name] = self._timed(found[row.name], rung, on_progress)
+                found[row.name] = self._timed(found[row.name], rung, work)
             speed = self.cost(found[row.name])
             return 1 / speed if speed else None
 
@@ -121,12 +121,12 @@ class TimingJudge:
         self._set_time_of_default(found)
         return rank_timed(list(found.values()), target=self._target)
 
-    def _timed(self, outcome: Outcome, rung: Rung, on_progress: Progress) -> Outcome:
+    def _timed(self, outcome: Outcome, rung: Rung, work: Work) -> Outcome:
         assert self._baseline is not None
         answer = self._steps.benchmark_in_turns(
             self._prepared[outcome.name],
             self._baseline,
-            lambda _: on_progress(f"timing {outcome.name}, round {rung.number} of {len(self._ladder)}"),
+            work.saying(lambda _: work.say(f"timing {outcome.name}, round {rung.number} of {len(self._ladder)}")),
             protocol=rung.plan,
             case=self._case,
         )

@@ -19,8 +19,8 @@ from amdkernel_mcp.engine.tuning.outcome import Outcome
 from amdkernel_mcp.engine.tuning.row_cache import RowCache, RowKey
 from amdkernel_mcp.measurement.not_timed import stopped
 from amdkernel_mcp.measurement.timed_case import largest_case, name_of_cases, timed_cases
-from amdkernel_mcp.progress import Progress
 from amdkernel_mcp.results.kernels import CheckResult, CheckVerdict
+from amdkernel_mcp.work import Work
 
 if TYPE_CHECKING:
     from amdkernel_mcp.engine.kernel_steps import KernelSteps
@@ -67,14 +67,14 @@ class Rows:
         finally:
             pool.shutdown(cancel_futures=True)
 
-    def check(self, tuning: Tuning, row: PreparedKernel, on_progress: Progress) -> CheckResult:
+    def check(self, tuning: Tuning, row: PreparedKernel, work: Work) -> CheckResult:
         """The verdict on one combination, on the largest case."""
         known, name = self._verdicts.largest, name_of(tuning)
         if name not in known:
-            known[name] = self._check_largest(name, row, on_progress)
+            known[name] = self._check_largest(name, row, work)
         return known[name]
 
-    def _check_largest(self, name: str, row: PreparedKernel, on_progress: Progress) -> CheckResult:
+    def _check_largest(self, name: str, row: PreparedKernel, work: Work) -> CheckResult:
         return check(
             sandbox=row.sandbox,
             compiled=row.compiled,
@@ -84,27 +84,27 @@ class Rows:
             options=fewer_seeds(None),
             key=self._key,
             cache_dir=self._steps.cache_dir,
-            on_progress=lambda _: on_progress(f"checking {name}"),
+            work=work.saying(lambda _: work.say(f"checking {name}")),
         )
 
     def counted(
-        self, tuning: Tuning, row: PreparedKernel, on_progress: Progress, *, checked: CheckResult | None = None
+        self, tuning: Tuning, row: PreparedKernel, work: Work, *, checked: CheckResult | None = None
     ) -> Outcome:
         """The row of an emulated target. `checked`: its verdict, where that is known already."""
         key = self._row_key(row)
         if found := self._cache.get(key):
             return found
-        checked = checked or self.check(tuning, row, on_progress)
+        checked = checked or self.check(tuning, row, work)
         outcome = judged(tuning, checked)
         if checked.verdict == "correct":
-            outcome = self._measured(outcome, row, on_progress)
+            outcome = self._measured(outcome, row, work)
         if reason := self._cache.put(key, outcome):
             self.not_cached[f"a row was not cached: {reason}"] = None
         return outcome
 
-    def _measured(self, outcome: Outcome, row: PreparedKernel, on_progress: Progress) -> Outcome:
+    def _measured(self, outcome: Outcome, row: PreparedKernel, work: Work) -> Outcome:
         planned = self._steps.plan_measurement(row, self._inputs)
-        measured = self._steps.measure(row, planned, lambda _: on_progress(f"measuring {outcome.name}"))
+        measured = self._steps.measure(row, planned, work.saying(lambda _: work.say(f"measuring {outcome.name}")))
         if measured.finding:
             answer = stopped(measured.finding, outcome.name, row.target.name, row.sandbox.isolation)
             verdict: CheckVerdict = answer.verdict if answer.verdict in _STOPPED else "crashed"  # type: ignore[assignment]

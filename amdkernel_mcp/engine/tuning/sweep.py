@@ -15,9 +15,9 @@ from amdkernel_mcp.engine.tuning.space import Space, TuneOptions, unused_names
 from amdkernel_mcp.engine.tuning.strategy import strategy_of
 from amdkernel_mcp.hardware.specs import gpu_by_name
 from amdkernel_mcp.languages.table import language_of
-from amdkernel_mcp.progress import Progress
 from amdkernel_mcp.results.kernels import CheckResult
 from amdkernel_mcp.results.tuning import TuneResult
+from amdkernel_mcp.work import Work
 
 if TYPE_CHECKING:
     from amdkernel_mcp.engine.kernel_steps import KernelSteps
@@ -33,7 +33,7 @@ class Sweep:
         base: PreparedKernel,
         space: Space,
         options: TuneOptions,
-        on_progress: Progress,
+        work: Work,
         verdicts: Verdicts | None = None,
     ) -> None:
         self._verdicts = verdicts or Verdicts()
@@ -42,7 +42,7 @@ class Sweep:
         self.strategy = strategy_of(space, options)
         self.emulated = base.target.kind == "emulator"
         self._steps, self._base, self._space = steps, base, space
-        self._report = on_progress
+        self._report, self._work = work.say, work.saying(self._progress)
         self._judge: Judge = (
             CountingJudge(self.rows, base)
             if self.emulated
@@ -57,9 +57,9 @@ class Sweep:
         self._try_default()
         while batch := self.strategy.ask():
             for tuning, prepared in self.rows.compiled(batch):
-                self._keep(self._judge.row(tuning, prepared, self._progress))
+                self._keep(self._judge.row(tuning, prepared, self._work))
         while True:
-            ranked = self._judge.rank(self._outcomes, self._progress)
+            ranked = self._judge.rank(self._outcomes, self._work)
             best = ranked[0]
             if best.rank is None or best.outcome.values == self._space.default:
                 return ranked
@@ -106,7 +106,7 @@ class Sweep:
     def _try_default(self) -> None:
         default = self._space.default
         checked = self._check_whole(default, self._base, f"checking {name_of(default)}")
-        self._keep(self._judge.row(default, self._base, self._progress, checked=checked))
+        self._keep(self._judge.row(default, self._base, self._work, checked=checked))
 
     def _check_all(self, tuning: Tuning) -> CheckResult:
         said = f"checking {name_of(tuning)} on all cases"
@@ -117,7 +117,7 @@ class Sweep:
     def _check_whole(self, tuning: Tuning, prepared: PreparedKernel, said: str) -> CheckResult:
         known = self._verdicts.whole
         if (name := name_of(tuning)) not in known:
-            known[name] = self._steps.check(prepared, lambda _: self._progress(said))
+            known[name] = self._steps.check(prepared, self._work.saying(lambda _: self._progress(said)))
         return known[name]
 
     def _keep(self, outcome: Outcome) -> None:

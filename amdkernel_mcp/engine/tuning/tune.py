@@ -13,10 +13,10 @@ from amdkernel_mcp.engine.tuning.space import TuneOptions, space_of
 from amdkernel_mcp.engine.tuning.sweep import Sweep
 from amdkernel_mcp.engine.tuning.tune_shapes import tune_shapes
 from amdkernel_mcp.errors import JobError
-from amdkernel_mcp.progress import Progress
 from amdkernel_mcp.results.kernels import CheckResult
 from amdkernel_mcp.results.quantity import Interval
 from amdkernel_mcp.results.tuning import TuneResult
+from amdkernel_mcp.work import Work
 
 if TYPE_CHECKING:
     from amdkernel_mcp.engine.kernel_steps import KernelSteps
@@ -35,7 +35,7 @@ def tune(
     steps: KernelSteps,
     base: PreparedKernel,
     options: TuneOptions,
-    on_progress: Progress,
+    work: Work,
     *,
     on_cancel: Callable[[Tuned], object],
 ) -> Tuned:
@@ -50,8 +50,8 @@ def tune(
         return Tuned(_invalid(invalid(base.plan.mistakes), base))
     space = space_of(base.plan, file_name=base.file_name)
     if options.shapes is not None:
-        return Tuned(result=tune_shapes(steps, base, space, options, on_progress))
-    sweep = Sweep(steps, base, space, options, on_progress)
+        return Tuned(result=tune_shapes(steps, base, space, options, work))
+    sweep = Sweep(steps, base, space, options, work)
 
     def answer(rows: Sequence[RankedRow]) -> TuneResult:
         return sweep.answer(rows).model_copy(update={"seconds": round(time.monotonic() - began, 3)})

@@ -21,9 +21,9 @@ from amdkernel_mcp.engine.tuning.space import Space, TuneOptions
 from amdkernel_mcp.engine.tuning.sweep import Sweep
 from amdkernel_mcp.errors import InputError
 from amdkernel_mcp.languages.table import language_of
-from amdkernel_mcp.progress import Progress
 from amdkernel_mcp.results.kernels import BenchmarkVerdict
 from amdkernel_mcp.results.tuning import RuleLeaf, ShapeRule, TunedShape, TuneResult
+from amdkernel_mcp.work import Work
 
 if TYPE_CHECKING:
     from amdkernel_mcp.engine.kernel_steps import KernelSteps
@@ -40,9 +40,7 @@ class _Tuned:
     timed: Timed
 
 
-def tune_shapes(
-    steps: KernelSteps, base: PreparedKernel, space: Space, options: TuneOptions, on_progress: Progress
-) -> TuneResult:
+def tune_shapes(steps: KernelSteps, base: PreparedKernel, space: Space, options: TuneOptions, work: Work) -> TuneResult:
     """The best values for each shape of `options.shapes`, and the rule. Raises InputError for a table without use."""
     began = time.monotonic()
     table = read_shapes(options.shapes or "", base.problem, steps.limits)
@@ -57,10 +55,10 @@ def tune_shapes(
     for number, case in enumerate(table.cases, 1):
 
         def say(step: str, at: str = f"shape {number} of {len(table.cases)}, {case.name}: ") -> None:
-            on_progress(at + step)
+            work.say(at + step)
 
         there = replace(base, problem=replace(base.problem, profile_cases=(case,)))
-        sweep = Sweep(steps, there, space, own, say, verdicts)
+        sweep = Sweep(steps, there, space, own, work.saying(say), verdicts)
         rows = sweep.rows_ranked()
         sizes = {name: case.values[name] for name in table.columns}
         tuned.append(_Tuned(case, sweep.answer(rows), Timed(sizes, _ratios(rows, names))))

@@ -58,8 +58,9 @@ class Benchmark(ProblemVerb[BenchmarkResult]):
         from amdkernel_mcp.measurement.not_timed import name_baseline
 
         means.recorder.warm_up()
-        baseline, baseline_file = means.attempts.named_source(self.baseline, self.baseline_file, by=means.by)
-        problem = means.steps.problem(self.problem, means.by)  # once: its files can change while the kernels run
+        by = means.work.owner
+        baseline, baseline_file = means.attempts.named_source(self.baseline, self.baseline_file, by=by)
+        problem = means.steps.problem(self.problem, by)  # once: its files can change while the kernels run
         seen: list[PreparedKernel] = []
         answer = benchmark_steps(
             means.steps,
@@ -70,7 +71,7 @@ class Benchmark(ProblemVerb[BenchmarkResult]):
             baseline_file=baseline_file,
             target=self.target,
             values=self.values,
-            on_progress=means.on_progress,
+            work=means.work,
             seen=seen,
             case=self.case,
             fresh=self.fresh,

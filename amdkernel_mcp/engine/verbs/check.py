@@ -33,10 +33,10 @@ class Check(ProblemVerb[CheckResult]):
     def do(self, means: Means) -> CheckResult:
         """The verdict, on every value of the `tune` lines."""
         means.recorder.warm_up()
-        steps, say = means.steps, means.on_progress
-        problem = steps.problem(self.problem, means.by)
-        prepared = steps.prepare(problem, self.source, file_name=self.file_name, target=self.target, on_progress=say)
-        answer = steps.check_tuned(prepared, steps.check(prepared, say, self.options), say, self.options)
+        steps, work = means.steps, means.work
+        problem = steps.problem(self.problem, work.owner)
+        prepared = steps.prepare(problem, self.source, file_name=self.file_name, target=self.target, work=work)
+        answer = steps.check_tuned(prepared, steps.check(prepared, work, self.options), work, self.options)
         answer = self._with_waves(means, answer)
         given = asdict(self.options) if self.options else {}
         tried = self.tried(means, problem, options=given, ran=lambda: [steps.what_ran(prepared)])
@@ -53,12 +53,10 @@ class Check(ProblemVerb[CheckResult]):
         lines = wave_findings(self.source)
         if not lines:
             return answer
-        problem = means.steps.problem(self.problem, means.by)
-        narrow = means.steps.prepare(
-            problem, self.source, file_name=self.file_name, target=NARROW, on_progress=means.on_progress
-        )
+        problem = means.steps.problem(self.problem, means.work.owner)
+        narrow = means.steps.prepare(problem, self.source, file_name=self.file_name, target=NARROW, work=means.work)
         options = CheckOptions(seed_count=1, schedules=0, seed_key=answer.seeds.key if answer.seeds else None)
-        if means.steps.check(narrow, means.on_progress, options).verdict != "correct":
+        if means.steps.check(narrow, means.work, options).verdict != "correct":
             return answer
         reason = f"wrong on waves of 64, right on waves of 32 ({NARROW}): {answer.reason}"
         return answer.model_copy(update={"reason": reason, "findings": [*lines, *answer.findings]})

@@ -36,14 +36,14 @@ class CheckProgram(ProblemVerb[ProgramCheckResult]):
     def do(self, means: Means) -> ProgramCheckResult:
         """The verdict."""
         means.recorder.warm_up()
-        problem = means.steps.problem(self.problem, means.by)
+        problem = means.steps.problem(self.problem, means.work.owner)
         answer = means.steps.check_program(
             problem,
             self.source,
             file_name=self.file_name,
             target=self.target,
             key=self.seed_key,
-            on_progress=means.on_progress,
+            work=means.work,
             hang=self.hang,
         )
         given = {"seed_key": self.seed_key} if self.seed_key else {}

@@ -104,7 +104,7 @@ class Compile(Verb[CompileResult]):
         """With the flags that it was compiled with: those of its `build` line, then `flags`."""
         from amdkernel_mcp.languages.table import language_of
 
-        means.on_progress(f"compiling for {arch}")
+        means.work.say(f"compiling for {arch}")
         language = language_of(source, file_name)
         plan = language.read_plan(source)
         whole = (*plan.flags(), *flags)
@@ -119,11 +119,12 @@ class Compile(Verb[CompileResult]):
 
         if self.compare_to is None:
             return None, None
-        text, file = means.attempts.named_source(self.compare_to, self.compare_file, by=means.by)
+        by = means.work.owner
+        text, file = means.attempts.named_source(self.compare_to, self.compare_file, by=by)
         assert text is not None
         name, flags = file, None
         again = self.old_arch is not None or self.old_flags is not None
-        kept = means.attempts.recorded_compile(self.compare_to, by=means.by) if is_attempt(self.compare_to) else None
+        kept = means.attempts.recorded_compile(self.compare_to, by=by) if is_attempt(self.compare_to) else None
         if kept and not again:
             before, flags, name = kept.result, kept.flags, self.compare_to.strip()
         elif is_recorded_compile(text):

@@ -102,7 +102,7 @@ class Port(Verb[PortResult]):
             arguments=self.options.arguments,
         )
         sandbox = means.sandboxes.of(wide)
-        ported = port(sandbox, wanted, means.on_progress)
+        ported = port(sandbox, wanted, means.work)
         verified = None
         if (self.options.verify or self.options.problem) and not ported.failed:
             if not program.has_main:
@@ -120,8 +120,8 @@ class Port(Verb[PortResult]):
             started = started_program(program, "amdkernel run")
             for place in places:
                 means.steps.first_starts.admit_program(started, place.target, place.sandbox)
-            return verify(program, *places, timeout_s=self.options.timeout_s, on_progress=means.on_progress)
-        problem = means.steps.problem(self.options.problem, means.by)
+            return verify(program, *places, timeout_s=self.options.timeout_s, work=means.work)
+        problem = means.steps.problem(self.options.problem, means.work.owner)
         first, second = (
             means.steps.check_program(
                 problem,
@@ -129,7 +129,7 @@ class Port(Verb[PortResult]):
                 file_name=self.file_name,
                 target=each.name,
                 key=None,
-                on_progress=means.on_progress,
+                work=means.work,
                 built=program,
             )
             for each in (narrow, wide)
@@ -146,7 +146,7 @@ class Port(Verb[PortResult]):
 
         sandbox = means.sandboxes.of(wide)
         made = make_candidate(with_headers(self.source, self.options.others), hip_names(sandbox), kernel)
-        means.on_progress(f"compiling {kernel} for {wide.arch}")
+        means.work.say(f"compiling {kernel} for {wide.arch}")
         flags = read_launch_plan(made.text).flags()
         compiled = means.steps.compiler(wide).compile(made.text, arch=wide.arch, flags=flags, file_name=f"{kernel}.hip")
         answer = answer_about_candidate(made, compiled.result, self.source, target=wide.name)

@@ -48,11 +48,12 @@ class Profile(ProblemVerb[ProfileResult]):
         from amdkernel_mcp.engine.profile_steps import ProfileSteps, no_detail
 
         means.recorder.warm_up()
-        problem = means.steps.problem(self.problem, means.by)
+        by = means.work.owner
+        problem = means.steps.problem(self.problem, by)
         on_detail = means.on_detail or no_detail
-        other, name = means.attempts.named_source(self.options.compare_to, self.options.compare_file, by=means.by)
+        other, name = means.attempts.named_source(self.options.compare_to, self.options.compare_file, by=by)
         options = replace(self.options, compare_to=other, compare_file=name)
-        steps = ProfileSteps(means.steps, problem, self.target, options, means.on_progress, on_detail)
+        steps = ProfileSteps(means.steps, problem, self.target, options, means.work, on_detail)
         answer = means.judged.stamp_profile(steps.profile(self.source, self.file_name), self.source, problem)
         tried = self.tried(
             means,

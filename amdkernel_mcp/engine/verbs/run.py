@@ -50,7 +50,7 @@ class Run:
             look=self.look,
             stdin=self.stdin,
             on_output=self.on_output,
-            on_progress=means.on_progress,
+            work=means.work,
         )
         found = findings_in_orders(ran.reports, where, self.program.name_file)
         starts.note_program(started, _ending(ran, [each.finding for each in found]), where, asked=self.hang)
@@ -58,7 +58,7 @@ class Run:
         rest = [each for each in found if each.finding not in failures]
         profile = None
         if self.look.profile and ran.compiled:
-            means.on_progress("reading what the kernels did")
+            means.work.say("reading what the kernels did")
             profile = program_profile(sandbox, where, self.program, ran.reports[self.look.order])
         return replace(
             ran,

@@ -1,8 +1,8 @@
-"""The verbs. What a token may do, what a job answers and what a record repeats is read off this table."""
+"""The verbs, ours and added ones. What a token may do, a job answers and a record repeats is read off this table."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pydantic import SerializeAsAny, create_model
@@ -15,11 +15,12 @@ from amdkernel_mcp.engine.verbs.port import Port
 from amdkernel_mcp.engine.verbs.profile import Profile
 from amdkernel_mcp.engine.verbs.tune import Tune
 from amdkernel_mcp.engine.verbs.verb import Verb
-from amdkernel_mcp.errors import HistoryError
+from amdkernel_mcp.errors import HistoryError, InfrastructureError, JobError
+from amdkernel_mcp.extensions import installed_classes
 from amdkernel_mcp.results.job_answer import JobAnswer
 from amdkernel_mcp.results.jobs import JobResult
 
-VERBS: tuple[type[Verb[Any]], ...] = (
+OURS: tuple[type[Verb[Any]], ...] = (
     Compile,
     Check,
     CheckProgram,
@@ -28,6 +29,26 @@ VERBS: tuple[type[Verb[Any]], ...] = (
     Tune,
     Port,
 )
+
+
+def with_added(ours: Sequence[type[Verb[Any]]], added: Iterable[type[Verb[Any]]]) -> tuple[type[Verb[Any]], ...]:
+    """Ours, then those of other packages. Raises InfrastructureError for one that lacks something, or takes a name."""
+    verbs = [*ours]
+    for verb in added:
+        lacks = sorted(verb.__abstractmethods__) + [word for word in _FIXED if not hasattr(verb, word)]
+        if lacks:
+            raise InfrastructureError(f"the verb {verb.__name__}, which a package adds, has no `{lacks[0]}`")
+        taken = {*JobResult.model_fields, *(word for each in verbs for word in (each.name, each.tool, each.key))}
+        if found := taken & {verb.name, verb.tool, verb.key}:
+            raise InfrastructureError(f"{min(found)!r} of the verb {verb.__name__}, which a package adds, is taken")
+        if verb.answer in {each.answer for each in verbs}:
+            raise InfrastructureError(f"the verb {verb.__name__}, which a package adds, has the answer of another")
+        verbs.append(verb)
+    return tuple(verbs)
+
+
+_FIXED = ("name", "tool", "key", "answer", "scope", "shortened")
+VERBS = with_added(OURS, installed_classes("verbs", Verb))  # type: ignore[type-abstract]
 KEYS = tuple(dict.fromkeys(verb.key for verb in VERBS))
 """Of the answers in what get_job returns."""
 if TYPE_CHECKING:
@@ -42,6 +63,13 @@ else:
 RECORDED = (*(verb.name for verb in VERBS), *(name for verb in VERBS for name in verb.also_recorded))
 """What the `verb` of a record may be."""
 VERB_NAMED: Mapping[str, type[Verb[Any]]] = {verb.name: verb for verb in VERBS}
+
+
+def verb_named(name: str) -> type[Verb[Any]]:
+    """The verb of a job. Raises JobError where the package that added it is not installed any more."""
+    if name not in VERB_NAMED:
+        raise JobError(f"no package here has the verb {name[:40]!r}")
+    return VERB_NAMED[name]
 
 
 def recorded_verb(name: str) -> type[Verb[Any]]:

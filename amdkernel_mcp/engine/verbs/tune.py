@@ -54,9 +54,9 @@ class Tune(ProblemVerb[TuneResult]):
         from amdkernel_mcp.engine.tuning.tune import tune
 
         means.recorder.warm_up()
-        steps, say = means.steps, means.on_progress
-        problem = steps.problem(self.problem, means.by)
-        base = steps.prepare(problem, self.source, file_name=self.file_name, target=self.target, on_progress=say)
+        steps, work = means.steps, means.work
+        problem = steps.problem(self.problem, work.owner)
+        base = steps.prepare(problem, self.source, file_name=self.file_name, target=self.target, work=work)
         tried = self.tried(
             means,
             problem,
@@ -68,7 +68,7 @@ class Tune(ProblemVerb[TuneResult]):
             stamped = means.judged.stamp_sweep(tuned.result, self.source, problem)
             return record_sweep(means.recorder, tried, replace(tuned, result=stamped))
 
-        return record(tune(steps, base, self.options, say, on_cancel=record))
+        return record(tune(steps, base, self.options, work, on_cancel=record))
 
     @classmethod
     def again(cls, attempt: Attempt, given: Repeated) -> Self:

@@ -14,8 +14,8 @@ from amdkernel_mcp.access.scopes import Scope
 from amdkernel_mcp.engine.verbs.shorten import Step
 from amdkernel_mcp.errors import InputError, JobError
 from amdkernel_mcp.history.recorder import Recorder, Tried
-from amdkernel_mcp.progress import Progress
 from amdkernel_mcp.results.job_answer import JobAnswer
+from amdkernel_mcp.work import Work
 
 if TYPE_CHECKING:
     from amdkernel_mcp.engine.kernel_steps import KernelSteps
@@ -41,8 +41,7 @@ class Means:
     judged: JudgedProblems
     recorder: Recorder
     attempts: Attempts
-    by: str
-    on_progress: Progress
+    work: Work
     on_detail: OnDetail | None = None
 
 
@@ -134,7 +133,11 @@ class Verb(ABC, Generic[R]):
     ) -> Tried:
         """What the record of this request says."""
         return Tried(
-            *(self.name, self.source, self.file_name, means.by, problem), baseline=baseline, options=options, ran=ran
+            *(self.name, self.source, self.file_name, means.work.owner, problem),
+            parent=means.work.parent,
+            baseline=baseline,
+            options=options,
+            ran=ran,
         )
 
 

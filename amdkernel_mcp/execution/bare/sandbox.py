@@ -24,8 +24,8 @@ from amdkernel_mcp.execution.head_and_tail import HeadAndTail
 from amdkernel_mcp.execution.limits import COMPILE_LIMITS, RUN_LIMITS, Limits
 from amdkernel_mcp.execution.sandbox import ENVIRONMENT, MAX_DEPTH, MAX_MEMBERS, Completed, SandboxKind
 from amdkernel_mcp.execution.stdin_stream import StdinStream
-from amdkernel_mcp.execution.work import current_work
 from amdkernel_mcp.results.job_answer import Isolation
+from amdkernel_mcp.work import current_work
 
 IN_IMAGE = "/opt/amdkernel"
 # As root each running job gets a user id of its own out of these, so that all its processes can be found and killed.

@@ -23,8 +23,8 @@ from amdkernel_mcp.execution.gpus import GpuDevice
 from amdkernel_mcp.execution.limits import Limits, limits_for
 from amdkernel_mcp.execution.sandbox import Completed, SandboxKind
 from amdkernel_mcp.execution.stdin_stream import StdinStream
-from amdkernel_mcp.execution.work import current_work
 from amdkernel_mcp.results.job_answer import Isolation
+from amdkernel_mcp.work import current_work
 
 # stderr is cut to head and tail; past this the job is a log bomb and is ended.
 STDERR_LIMIT_BYTES = 16 << 20

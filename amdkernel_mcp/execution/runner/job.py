@@ -14,11 +14,11 @@ from amdkernel_mcp.errors import TargetError
 from amdkernel_mcp.execution.runner.pairs import paired_output_bytes, read_pairs
 from amdkernel_mcp.execution.sandbox import Completed, Sandbox
 from amdkernel_mcp.hardware.target import Target
-from amdkernel_mcp.progress import Progress
 from amdkernel_mcp.runner_protocol.job import Buffer, Mode, Rival, RunCase, RunnerArgument, RunnerJob, RunnerLaunch
 from amdkernel_mcp.runner_protocol.records import CaseAnswer, CaseStatus, read_dispatches, read_report
 from amdkernel_mcp.runner_protocol.report import CaseReport, RunnerReport
 from amdkernel_mcp.runner_protocol.turns import turns_of
+from amdkernel_mcp.work import Work
 
 FORMAT = 3
 RUNNER = "/opt/amdkernel/runner/run_job.py"
@@ -32,12 +32,12 @@ START_ALLOWANCE_S = 30.0
 REPORT_ALLOWANCE_BYTES = 32 << 20
 
 
-def run_job(sandbox: Sandbox, target: Target, job: RunnerJob, *, on_progress: Progress | None = None) -> RunnerReport:
+def run_job(sandbox: Sandbox, target: Target, job: RunnerJob, work: Work | None = None) -> RunnerReport:
     """Run `job` on `target`. Raises SandboxError, and TargetError when the answer is not one of our runner."""
-    return read_answer(job, target, launch_job(sandbox, target, job, on_progress=on_progress))
+    return read_answer(job, target, launch_job(sandbox, target, job, work))
 
 
-def launch_job(sandbox: Sandbox, target: Target, job: RunnerJob, *, on_progress: Progress | None = None) -> Completed:
+def launch_job(sandbox: Sandbox, target: Target, job: RunnerJob, work: Work | None = None) -> Completed:
     """What the runner left of `job`, for `read_answer`. Raises what the sandbox raises."""
     return sandbox.run(
         "run",
@@ -45,7 +45,7 @@ def launch_job(sandbox: Sandbox, target: Target, job: RunnerJob, *, on_progress:
         job_files(job, emulated=target.kind == "emulator"),
         timeout_s=START_ALLOWANCE_S + _case_seconds(job, emulated=target.kind == "emulator") * _turns(job),
         output_limit_bytes=output_limit(job),
-        on_stderr=_progress_reader(on_progress) if on_progress else None,
+        on_stderr=_progress_reader(work) if work else None,
     )
 
 
@@ -192,11 +192,11 @@ def output_limit(job: RunnerJob) -> int:
     return outputs + paired_output_bytes(job) + REPORT_ALLOWANCE_BYTES
 
 
-def _progress_reader(on_progress: Progress) -> Callable[[str], None]:
+def _progress_reader(work: Work) -> Callable[[str], None]:
     def read(line: str) -> None:
         try:
             event = json.loads(line)
-            on_progress(f"case {int(event['index']) + 1} of {int(event['of'])}: {str(event['status'])[:20]}")
+            work.say(f"case {int(event['index']) + 1} of {int(event['of'])}: {str(event['status'])[:20]}")
         except (ValueError, KeyError, TypeError):
             return  # something else that was printed
 

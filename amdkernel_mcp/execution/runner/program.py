@@ -17,10 +17,10 @@ from amdkernel_mcp.execution.runner.program_files import Program
 from amdkernel_mcp.execution.sandbox import Completed, Sandbox
 from amdkernel_mcp.execution.stdin_stream import StdinStream
 from amdkernel_mcp.hardware.target import Target
-from amdkernel_mcp.progress import Progress
 from amdkernel_mcp.results.kernels import Finding
 from amdkernel_mcp.results.programs import ProgramProfile
 from amdkernel_mcp.runner_protocol.records import PROGRAM, REPORT
+from amdkernel_mcp.work import Work
 
 RUNNER = "/opt/amdkernel/runner/run_program.py"
 KEEPER = "/opt/amdkernel/runner/keep_files.py"
@@ -92,7 +92,7 @@ def run_program(
     program: Program,
     *,
     on_output: Callable[[Stream, bytes], None],
-    on_progress: Progress,
+    work: Work,
     devices: int = 1,
     timeout_s: float = 600.0,
     look: Look = NO_LOOK,
@@ -112,7 +112,7 @@ def run_program(
         raise InputError("a profile counts the program as it is: not with --check, --races, --schedules or --order")
     if target.kind != "emulator" and look != NO_LOOK:
         raise InputError("only the emulator can look for mistakes", hint="--target emulator:gfx942")
-    built = build_program(sandbox, target.arch, program, lambda piece: on_output("build", piece), on_progress)
+    built = build_program(sandbox, target.arch, program, lambda piece: on_output("build", piece), work)
     if built.failed:
         return ProgramRun(code=1, ended=built.failed, compiled=False)
     program = replace(program, path=built.path)
@@ -131,13 +131,13 @@ def run_program(
         )
         return _Run(done, exit_code)
 
-    on_progress(f"running {program.name}")
+    work.say(f"running {program.name}")
     printed = bytearray()
     first = once(look, _recorder(printed, on_output), stdin_stream)
     findings: list[Finding] = []
     reports = {look.order: first.report(files[program.path])}
     for seed in range(1, look.schedules + 1):
-        on_progress(f"running {program.name} in the order of seed {seed}")
+        work.say(f"running {program.name} in the order of seed {seed}")
         again = bytearray()
         same = StdinStream(None, already=bytes(stdin_stream.seen))
         other = once(replace(look, order=seed), _recorder(again, None), same)

@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 
 from amdkernel_mcp.execution.runner.program_files import WORK, Program
 from amdkernel_mcp.execution.sandbox import Completed, Sandbox
-from amdkernel_mcp.progress import Progress
 from amdkernel_mcp.runner_protocol.records import PROGRAM
+from amdkernel_mcp.work import Work
 
 KEEPER = "/opt/amdkernel/runner/keep_files.py"
 BUILT_FILES = "files/"  # where KEEPER puts them
@@ -37,14 +37,14 @@ def build_program(
     arch: str,
     program: Program,
     on_message: Callable[[bytes], None],
-    on_progress: Progress,
+    work: Work,
 ) -> Built:
     """Build it for `arch` where it is not built yet. Raises SandboxError; a build that fails is a value."""
     if program.sources:
-        on_progress(f"compiling {program.name} for {arch}")
+        work.say(f"compiling {program.name} for {arch}")
         return _compile(sandbox, arch, program, on_message)
     if program.build_tool:
-        on_progress(f"building {program.build_target} with {program.build_tool} for {arch}")
+        work.say(f"building {program.build_target} with {program.build_tool} for {arch}")
         return _build_project(sandbox, arch, program, on_message)
     return Built(program.path)
 

@@ -11,16 +11,15 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from amdkernel_mcp.cancellation import Cancellation
 from amdkernel_mcp.config import SlurmSettings
-from amdkernel_mcp.execution.cancellation import Cancellation
 from amdkernel_mcp.execution.gpus import Gpu
 from amdkernel_mcp.execution.sandbox import Sandbox
 from amdkernel_mcp.execution.slurm.batch_script import batch_script, sbatch_options
 from amdkernel_mcp.execution.slurm.commands import Comment, NoAnswerError, Slurm, SlurmError, SlurmJob, SlurmNode
 from amdkernel_mcp.execution.slurm.listing import SharedListing
 from amdkernel_mcp.execution.slurm.reconcile import Decision, Submission, decide, is_over, not_wanted
-from amdkernel_mcp.execution.work import cancelled_by, current_work
-from amdkernel_mcp.progress import Progress, silent
+from amdkernel_mcp.work import Work, cancelled_by
 
 if TYPE_CHECKING:
     from amdkernel_mcp.execution.workers.hub import Arrival, WorkerHub
@@ -88,17 +87,18 @@ class Allocations:
         self._closed = threading.Event()
 
     @contextmanager
-    def borrowed(self, arch: str, user: str, say: Progress = silent) -> Iterator[Allocation]:
-        """A block that has a GPU alone. Raises SlurmError, CancelledWorkError, and what its sandbox raises."""
-        allocation = self._take_idle(arch, user) or self._allocate(arch, user, say)
+    def borrowed(self, arch: str, work: Work) -> Iterator[Allocation]:
+        """A block in which `work` has a GPU alone. Raises SlurmError, CancelledWorkError, and what its
+        sandbox raises."""
+        allocation = self._take_idle(arch, work.owner) or self._allocate(arch, work)
         try:
             yield allocation
         except BaseException:
             self._end(allocation, at_once=True)
             raise
-        self._give_back(allocation, arch, user)
+        self._give_back(allocation, arch, work.owner)
 
-    def check_not_cancelled(self, allocation: Allocation) -> None:
+    def check_not_cancelled(self, allocation: Allocation, work: Work) -> None:
         """After its worker was lost: raises SlurmError where its job was cancelled in Slurm, so that an administrator
         ends the work and not only its first try. Also raises CancelledWorkError."""
         mine, begun_s = allocation.submission, self._clock()
@@ -110,7 +110,7 @@ class Allocations:
                     raise SlurmError("its job was cancelled in Slurm while it ran, not by this server")
                 if "COMPLETING" not in states:
                     return
-            current_work().cancellation.check()
+            work.cancellation.check()
             time.sleep(1.0)
 
     def close(self) -> None:
@@ -128,7 +128,7 @@ class Allocations:
         with suppress(SlurmError):
             self._end_unwanted(self._slurm.jobs())
 
-    def _allocate(self, arch: str, user: str, say: Progress) -> Allocation:
+    def _allocate(self, arch: str, work: Work) -> Allocation:
         mine = Submission(secrets.token_hex(8), fence=1)
         session = ExitStack()
         try:
@@ -137,10 +137,10 @@ class Allocations:
                     self._wanted[mine.key] = mine.fence
                 worker_key = f"{mine.key}.{mine.fence}.{secrets.token_hex(16)}"
                 arrival = session.enter_context(self._workers.expected(worker_key))
-                self._submit(mine, arch, user, worker_key, say)
-                came = self._until_it_comes(mine, arrival, lambda: self._take_idle(arch, user), say)
+                self._submit(mine, arch, work, worker_key)
+                came = self._until_it_comes(mine, arrival, lambda: self._take_idle(arch, work.owner), work)
                 if isinstance(came, Allocation):
-                    say("another run of the same user is over; this one has its GPU")
+                    work.say("another run of the same user is over; this one has its GPU")
                     session.close()
                     self._forget(mine.key, at_once=True)
                     return came
@@ -155,20 +155,20 @@ class Allocations:
                         f"{self._settings.gres[arch]} of Slurm is {has}, not {arch}",
                         hint="`gres` of [slurm] in the settings names the GPUs of each architecture",
                     )
-                say(f"has a GPU of {arch} from Slurm")
+                work.say(f"has a GPU of {arch} from Slurm")
                 return Allocation(mine, sandbox, gpu, session, self._clock())
         except BaseException:
             session.close()
             self._forget(mine.key, at_once=True)
             raise
 
-    def _submit(self, mine: Submission, arch: str, user: str, worker_key: str, say: Progress) -> None:
+    def _submit(self, mine: Submission, arch: str, work: Work, worker_key: str) -> None:
         """Submit, where an answer that does not come is not a refusal: the next listing shows whether it is there."""
         comment = Comment(mine.key, mine.fence, self._holder)
-        say(f"submitting to Slurm, try {mine.tries}")
+        work.say(f"submitting to Slurm, try {mine.tries}")
         try:
             job = self._slurm.submit(
-                batch_script(self._settings, worker_key), sbatch_options(self._settings, arch, user, comment)
+                batch_script(self._settings, worker_key), sbatch_options(self._settings, arch, work.owner, comment)
             )
         except NoAnswerError as error:
             _log.warning("the submission of %s.%d was not answered: %s", mine.key, mine.fence, error.message)
@@ -176,13 +176,13 @@ class Allocations:
             _log.info("submitted %s.%d to Slurm as job %s", mine.key, mine.fence, job)
 
     def _until_it_comes(
-        self, mine: Submission, arrival: Arrival, free: Callable[[], Allocation | None], say: Progress
+        self, mine: Submission, arrival: Arrival, free: Callable[[], Allocation | None], work: Work
     ) -> tuple[Sandbox, Gpu | None] | Submission | Allocation:
         """What the worker brings; or a GPU that is free by then; or the submission that is next. Raises SlurmError."""
         pause_s, listed_s = FIRST_LISTING_S, self._clock()
         answered_s = done_s = listed_s
         while True:
-            current_work().cancellation.check()
+            work.cancellation.check()
             if self._closed.is_set():
                 raise SlurmError("the server is about to end")
             if came := arrival.came():
@@ -199,10 +199,10 @@ class Allocations:
             except NoAnswerError as error:
                 if self._clock() - answered_s > NO_CONTROLLER_S:
                     raise SlurmError(f"Slurm has not answered for {NO_CONTROLLER_S:.0f} s: {error.message}") from None
-                say(f"Slurm does not answer: {error.message}")
+                work.say(f"Slurm does not answer: {error.message}")
                 continue
             answered_s = done_s = self._clock()
-            say(decision.say)
+            work.say(decision.say)
             if decision.kind == "fail":
                 raise SlurmError(f"no GPU from Slurm: {decision.say}", hint="`amdkernel slurm doctor` looks further")
             if decision.kind == "submit":

@@ -6,34 +6,33 @@ looks at that GPU runs on its node as well.
 
 from __future__ import annotations
 
-import contextvars
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Unpack
 
 from amdkernel_mcp.execution.sandbox import Completed, RunOptions, Sandbox, SandboxKind
 from amdkernel_mcp.execution.slurm.allocations import Allocation, Allocations
 from amdkernel_mcp.execution.workers.connection import LostWorkerError
-from amdkernel_mcp.progress import Progress
+from amdkernel_mcp.progress import silent
 from amdkernel_mcp.results.job_answer import Isolation
+from amdkernel_mcp.work import Work, current_work, doing
 
 MOST_TRIES = 3
 """Of a run whose node was lost: nodes that fail together lose it more than once, and a kernel that ends its node must
 not end them all."""
-_held: contextvars.ContextVar[Allocation | None] = contextvars.ContextVar("allocation", default=None)
 
 
 class SlurmSandbox:
     """Implements `Sandbox`. Thread-safe."""
 
-    def __init__(self, allocations: Allocations, arch: str, here: Sandbox, user: Callable[[], str]) -> None:
-        """`here`: the sandbox of this machine. `user`: on whose behalf the present work is done."""
+    def __init__(self, allocations: Allocations, arch: str, here: Sandbox) -> None:
+        """`here`: the sandbox of this machine."""
         self.isolation: Isolation = here.isolation
         self.image_id = here.image_id
         self._allocations = allocations
         self._arch = arch
         self._here = here
-        self._user = user
 
     def run(
         self,
@@ -48,7 +47,7 @@ class SlurmSandbox:
         def run_in(sandbox: Sandbox) -> Completed:
             return sandbox.run(kind, command, files, **options)
 
-        held = _held.get()
+        held = _held(current_work())
         if kind in ("torch", "triton") or (kind in ("compile", "look") and held is None):
             return run_in(self._here)
         if held is not None:
@@ -62,25 +61,22 @@ class SlurmSandbox:
         return self._on_a_gpu(run_in)
 
     def _on_a_gpu(self, run_in: Callable[[Sandbox], Completed]) -> Completed:
-        with self._allocations.borrowed(self._arch, self._user()) as allocation:
+        work = current_work().saying(silent)
+        with self._allocations.borrowed(self._arch, work) as allocation:
             try:
                 return run_in(allocation.sandbox)
             except LostWorkerError:
-                self._allocations.check_not_cancelled(allocation)
+                self._allocations.check_not_cancelled(allocation, work)
                 raise
 
     @contextmanager
-    def exclusively(self, say: Progress) -> Iterator[None]:
-        """A block that has one GPU for all its runs; inside another such block it has it already."""
-        if _held.get() is not None:
-            yield
+    def exclusively(self, work: Work) -> Iterator[Work]:
+        """A block in which `work` has one GPU for all its runs; inside another such block it has it already."""
+        if _held(work) is not None:
+            yield work
             return
-        with self._allocations.borrowed(self._arch, self._user(), say) as allocation:
-            token = _held.set(allocation)
-            try:
-                yield
-            finally:
-                _held.reset(token)
+        with self._allocations.borrowed(self._arch, work) as allocation, doing(replace(work, from_slurm=allocation)):
+            yield current_work()
 
     def is_connected(self) -> bool:
         """See `Sandbox.is_connected`; each run finds out for itself."""
@@ -90,7 +86,11 @@ class SlurmSandbox:
         """See `Sandbox.close`. The allocations are closed by who opened them."""
 
 
+def _held(work: Work) -> Allocation | None:
+    return work.from_slurm if isinstance(work.from_slurm, Allocation) else None
+
+
 def held_render_node() -> str | None:
     """The render node of the GPU that the present work has from Slurm."""
-    held = _held.get()
+    held = _held(current_work())
     return held.gpu.render_node if held else None

@@ -16,7 +16,6 @@ from typing import Protocol
 
 from amdkernel_mcp.errors import SandboxError
 from amdkernel_mcp.execution.sandbox import MAX_MEMBERS
-from amdkernel_mcp.execution.work import Caller
 from amdkernel_mcp.execution.workers.messages import (
     LEASE_S,
     Cancel,
@@ -34,6 +33,7 @@ from amdkernel_mcp.execution.workers.messages import (
     Renew,
     Took,
 )
+from amdkernel_mcp.work import Served
 
 _log = logging.getLogger(__name__)
 
@@ -105,7 +105,7 @@ class Connection:
         self._clock = clock
         self._lock = threading.Condition()
         self._runs: dict[int, HeldRun] = {}
-        self._jobs: set[Caller] = set()  # that have begun here, and are not over
+        self._jobs: set[Served] = set()  # that have begun here, and are not over
         self._lost = False
         self._heard_s = clock()
 
@@ -119,14 +119,14 @@ class Connection:
         """Whether nothing came for so long that it is probably about to be lost."""
         return self._clock() - self._heard_s > LEASE_S / 2
 
-    def serves(self, job: Caller | None) -> bool:
+    def serves(self, job: Served | None) -> bool:
         """Whether a run of this job may begin: on a worker that drains only one of a job that has begun there."""
         with self._lock:
             if job is not None and not self.draining:
                 self._jobs.add(job)
             return not self.draining or job in self._jobs
 
-    def job_ended(self, job: Caller) -> None:
+    def job_ended(self, job: Served) -> None:
         """It sends no more runs."""
         with self._lock:
             if job in self._jobs:

@@ -18,10 +18,9 @@ from typing import TYPE_CHECKING, Literal
 from amdkernel_mcp import __version__
 from amdkernel_mcp.errors import InputError, SandboxError, TargetError
 from amdkernel_mcp.execution.gpus import Gpu
-from amdkernel_mcp.execution.work import Caller, current_work, doing
 from amdkernel_mcp.execution.workers.connection import Connection, Link, LostWorkerError, lost
 from amdkernel_mcp.execution.workers.messages import RECONNECT_S, Hello
-from amdkernel_mcp.progress import Progress
+from amdkernel_mcp.work import Served, Work, current_work
 
 if TYPE_CHECKING:
     from amdkernel_mcp.execution.sandbox import Completed, Sandbox
@@ -208,7 +207,7 @@ class WorkerHub:
 
         Raises LostWorkerError, CancelledWorkError.
         """
-        job, since_s, said = current_work().caller, self._clock(), ""
+        job, since_s, said = current_work().served, self._clock(), ""
         while True:
             with self._lock:
                 found, left = self._hosts.get(name), self._left.get(name)
@@ -230,13 +229,11 @@ class WorkerHub:
             self._wait()
 
     @contextmanager
-    def job(self, say: Progress) -> Iterator[None]:
-        """The block is one job: a worker on which it has begun drains until its end. `say`: shows a sentence to its
-        user."""
-        mine = Caller(say)
+    def job(self, work: Work) -> Iterator[Work]:
+        """The block is a job, the part of `work` that it gets: a worker on which it has begun serves it to its end."""
+        mine = Served(work.say)
         try:
-            with doing(replace(current_work(), caller=mine)):
-                yield
+            yield replace(work, served=mine)
         finally:
             with self._lock:
                 connections = [*self._hosts.values()]

@@ -11,11 +11,10 @@ from collections.abc import Callable, Mapping, Sequence
 from queue import Empty
 from typing import TYPE_CHECKING
 
+from amdkernel_mcp.cancellation import CancelledWorkError
 from amdkernel_mcp.errors import InfrastructureError, SandboxError, TargetError, ToolchainError
-from amdkernel_mcp.execution.cancellation import CancelledWorkError
 from amdkernel_mcp.execution.docker.archive import pack, unpack
 from amdkernel_mcp.execution.sandbox import Completed, SandboxKind
-from amdkernel_mcp.execution.work import current_work
 from amdkernel_mcp.execution.workers.connection import Connection, HeldRun, LostWorkerError, lost
 from amdkernel_mcp.execution.workers.messages import (
     LEASE_S,
@@ -29,6 +28,7 @@ from amdkernel_mcp.execution.workers.messages import (
     Stdin,
     pieces,
 )
+from amdkernel_mcp.work import current_work
 
 if TYPE_CHECKING:
     from amdkernel_mcp.execution.stdin_stream import StdinStream

@@ -6,13 +6,14 @@ from pathlib import Path
 import pytest
 
 from amdkernel_mcp.bundled import folder
+from amdkernel_mcp.cancellation import CancelledWorkError
 from amdkernel_mcp.config import load_settings
 from amdkernel_mcp.engine.engine import Engine
 from amdkernel_mcp.engine.tuning.space import TuneOptions
 from amdkernel_mcp.engine.verbs.tune import Tune
 from amdkernel_mcp.errors import InputError
-from amdkernel_mcp.execution.cancellation import CancelledWorkError
 from amdkernel_mcp.results.tuning import TuneResult, TuneRow
+from amdkernel_mcp.work import Work
 
 pytestmark = [pytest.mark.sandbox, pytest.mark.usefixtures("sandbox")]
 
@@ -60,7 +61,7 @@ def said() -> list[str]:
 
 @pytest.fixture(scope="module")
 def tuned(engine: Engine, problem: str, said: list[str]) -> TuneResult:
-    return engine.do(Tune(problem=problem, source=KERNEL), on_progress=said.append)
+    return engine.do(Tune(problem=problem, source=KERNEL), Work(say=said.append))
 
 
 def row(answer: TuneResult, **values: str) -> TuneRow:
@@ -83,7 +84,7 @@ def test_the_best_row_is_one_that_is_correct_on_all_cases(tuned: TuneResult, sai
 
 @pytest.mark.thorough
 def test_another_sweep_takes_the_rows_from_the_cache(engine: Engine, problem: str, tuned: TuneResult) -> None:
-    again = engine.do(Tune(problem=problem, source=KERNEL), by="user:bob")
+    again = engine.do(Tune(problem=problem, source=KERNEL), Work("user:bob"))
     assert [each.cached for each in again.rows].count(True) == 4
     strip = {"cached", "attempt"}
     assert [each.model_dump(exclude=strip) for each in again.rows] == [
@@ -132,7 +133,7 @@ def test_a_cancelled_sweep_ends_and_records_the_rows_that_it_made(engine: Engine
             raise CancelledWorkError
 
     with pytest.raises(CancelledWorkError):
-        engine.do(Tune(problem=problem, source=source), by="user:eve", on_progress=cancel)
+        engine.do(Tune(problem=problem, source=source), Work("user:eve", say=cancel))
     [line] = engine.attempts.list(by="user:eve").attempts
     assert (line.verb, line.verdict) == ("tune", "not_measured")
     assert line.reason == "cancelled after 2 of 4 rows, so none was chosen"

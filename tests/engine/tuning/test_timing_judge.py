@@ -8,6 +8,7 @@ from amdkernel_mcp.engine.tuning.outcome import Outcome
 from amdkernel_mcp.measurement.timing.interleaved import Plan
 from amdkernel_mcp.results.kernels import BenchmarkResult, CheckResult
 from amdkernel_mcp.results.quantity import Interval, Quantity
+from amdkernel_mcp.work import Work
 
 CORRECT = CheckResult(verdict="correct", reason="fine")
 
@@ -20,12 +21,12 @@ class Clock:
     timed: list[tuple[str, str, int]] = field(default_factory=list)
 
     def benchmark_in_turns(
-        self, row: str, default: str, report: Any, *, protocol: Plan, case: str | None
+        self, row: str, default: str, work: Work, *, protocol: Plan, case: str | None
     ) -> BenchmarkResult:
         assert case is None
         pairs = protocol.looks[-1]
         self.timed.append((row, default, pairs))
-        report("timing")
+        work.say("timing")
         speed = self.speeds[row]
         if isinstance(speed, str):
             return BenchmarkResult(verdict=cast("Any", speed), reason=f"it is {speed}")
@@ -44,12 +45,13 @@ def sweep(
 ) -> tuple[list[tuple[str, int | None]], list[Outcome], list[str]]:
     """The names and ranks, best first; the outcomes; the progress."""
     said: list[str] = []
+    work = Work(say=said.append)
     judge = TimingJudge(cast("Any", clock), cast("Any", None), "gpu1:0")
     outcomes = [
-        judge.row({"T": name}, cast("Any", name), said.append, checked=default if name == "0" else CORRECT)
+        judge.row({"T": name}, cast("Any", name), work, checked=default if name == "0" else CORRECT)
         for name in clock.speeds
     ]
-    ranked = judge.rank(outcomes, said.append)
+    ranked = judge.rank(outcomes, work)
     return [(row.outcome.values["T"], row.rank) for row in ranked], [row.outcome for row in ranked], said
 
 

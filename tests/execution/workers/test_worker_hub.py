@@ -5,14 +5,14 @@ import threading
 import pytest
 
 from amdkernel_mcp import __version__
+from amdkernel_mcp.cancellation import Cancellation, CancelledWorkError
 from amdkernel_mcp.config import Settings
 from amdkernel_mcp.errors import UnknownTargetError
-from amdkernel_mcp.execution.cancellation import Cancellation, CancelledWorkError
 from amdkernel_mcp.execution.targets import find_target, list_targets
-from amdkernel_mcp.execution.work import cancelled_by
 from amdkernel_mcp.execution.workers.connection import LostWorkerError
 from amdkernel_mcp.execution.workers.hub import KEPT_S, RECONNECT_S, WorkerHub, build
 from amdkernel_mcp.execution.workers.messages import LEASE_S, Draining, FromServer, Hello, OfferedGpu, Release, Renew
+from amdkernel_mcp.work import Work, cancelled_by, doing
 
 
 class Link:
@@ -133,7 +133,7 @@ def test_a_worker_that_is_silent_gets_no_more_runs() -> None:
 def test_a_worker_that_drains_serves_the_job_that_has_begun_on_it_and_is_released_at_its_end() -> None:
     hub, link, said = WorkerHub(), Link(), list[str]()
     first = hub.join(HELLO, link)
-    with hub.job(said.append):
+    with hub.job(Work(say=said.append)) as work, doing(work):
         assert hub.connection("gpu7") is first
         first.receive(Draining())
         assert hub.connection("gpu7") is first
@@ -158,7 +158,7 @@ def test_a_new_job_waits_for_the_worker_after_the_one_that_drains_and_says_so() 
             threading.Timer(0.3, hub.leave, (first,)).start()
             second.start()
 
-    with hub.job(hear):
+    with hub.job(Work(say=hear)) as work, doing(work):
         assert hub.connection("gpu7") is not first
     assert said == [
         "waiting for the next worker of gpu7: this one is draining",
@@ -177,7 +177,7 @@ def test_a_job_says_for_how_long_it_waits_for_a_worker_that_has_left() -> None:
         said.append(text)
         clock.now_s += RECONNECT_S
 
-    with hub.job(hear), pytest.raises(LostWorkerError):
+    with hub.job(Work(say=hear)) as work, doing(work), pytest.raises(LostWorkerError):
         hub.connection("gpu7")
     assert said == ["waiting up to 40 s for the worker of gpu7"]
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from amdkernel_mcp.execution.hosts import EMULATED
 from amdkernel_mcp.execution.sandbox import Sandbox
-from amdkernel_mcp.execution.targets import EMULATED
 from tests.cli.run_command import amdkernel_run
 from tests.one_in import one_in
 

@@ -13,26 +13,24 @@ import os
 import secrets
 import sys
 import time
-from contextlib import AbstractContextManager
 from pathlib import Path
 
 from amdkernel_mcp.config import Settings, load_settings
 from amdkernel_mcp.database import leases as leases_of_rows
 from amdkernel_mcp.database import open_database
 from amdkernel_mcp.errors import DatabaseError
-from amdkernel_mcp.execution.work import current_work
 from amdkernel_mcp.jobs import journal, store
 from amdkernel_mcp.jobs.job import Job
 from amdkernel_mcp.jobs.request import Answer, Perform, Request
 from amdkernel_mcp.leases import gpu_leases, held
-from amdkernel_mcp.leases.gpu_leases import Asked, GpuLeases
-from amdkernel_mcp.progress import Progress
+from amdkernel_mcp.leases.gpu_leases import GpuLeases
 from amdkernel_mcp.results.job_answer import JobStatus
 from amdkernel_mcp.results.kernels import CompileResult
 from amdkernel_mcp.server import app
 from amdkernel_mcp.server.admission import limits
 from amdkernel_mcp.server.admission.tokens import known_users
 from amdkernel_mcp.server.transports import serve_http
+from amdkernel_mcp.work import Work
 
 LEASE_S = 3.0  # ours are 30 s
 GPU_S = 0.005
@@ -48,9 +46,9 @@ def standing_in(settings: Settings, notes: Path) -> Perform:
     """Does a job: hold the GPU that the flag of the compile names."""
     leases = GpuLeases(settings)
 
-    def perform(request: Request, _: str, __: Progress) -> Answer:
+    def perform(request: Request, work: Work) -> Answer:
         run, gpu = secrets.token_hex(6), str(request.arguments["flags"][0])
-        with lease(leases, gpu):
+        with held.lease(leases, gpu, "exclusive", work):
             begun_s = time.monotonic()  # one clock for all processes of a machine
             time.sleep(GPU_S)
             ended_s = time.monotonic()
@@ -58,10 +56,6 @@ def standing_in(settings: Settings, notes: Path) -> Perform:
         return CompileResult(ok=True, toolchain=run)
 
     return perform
-
-
-def lease(leases: GpuLeases, gpu: str) -> AbstractContextManager[Asked]:
-    return held.lease(leases, gpu, "exclusive", current_work())
 
 
 def shorten_leases() -> None:

@@ -1,7 +1,8 @@
-"""The work that a thread does: for whom, what cancels it, and which GPUs it holds.
+"""The work that something is done for: who asks, what cancels it, what it says meanwhile, which GPUs it holds.
 
-It is one value in a context variable, so that no function in between has to pass it on. Threads that a step starts
-itself get it by `carried`.
+It is one value. Whoever calls the engine makes it, and each step is given it, so that a signature shows who may hold a
+GPU on whose behalf. A sandbox is given files and a command alone: it finds the work of its thread in `current_work`.
+Threads that a step starts itself have it by `carried`.
 """
 
 from __future__ import annotations
@@ -10,10 +11,14 @@ import contextvars
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
-from amdkernel_mcp.execution.cancellation import Cancellation
-from amdkernel_mcp.progress import Progress
+from amdkernel_mcp import tracing
+from amdkernel_mcp.cancellation import Cancellation
+from amdkernel_mcp.progress import Progress, silent
+
+LOCAL: Final = "local"
+"""The owner of work where there are no users."""
 
 _T = TypeVar("_T")
 
@@ -26,9 +31,8 @@ class Used:
 
 
 @dataclass(eq=False)
-class Caller:
-    """The job that asks for a worker, which serves it to its end. `say`: shows its user a sentence; may raise
-    CancelledWorkError."""
+class Served:
+    """A job that a worker serves to its end, before it drains. `say`: see `Work`, whatever its part says instead."""
 
     say: Progress
 
@@ -44,16 +48,26 @@ class Ending:
 class Work:
     """One piece of work. A part of it is a copy with other fields; `used` is that of the whole.
 
-    owner: the user of this machine where no server was called. held: ids of the GPUs that it has alone. ending: of the
-    lease that it is under.
+    say: shows the caller a sentence; may raise CancelledWorkError. parent: the attempt that it builds on; None: the
+    caller's last one on the problem. trace: the span of the call. served: None where no worker is to serve it to its
+    end. held: ids of the GPUs that it has alone. from_slurm: the GPU that Slurm gave to it alone. ending: of the lease
+    that it is under.
     """
 
-    owner: str = "local"
+    owner: str = LOCAL
     cancellation: Cancellation = field(default_factory=Cancellation)
+    say: Progress = silent
+    parent: str | None = None
+    trace: Any = field(default_factory=tracing.here)
     used: Used = field(default_factory=Used)
-    caller: Caller | None = None
+    served: Served | None = None
     held: frozenset[str] = frozenset()
+    from_slurm: object | None = None
     ending: Ending | None = None
+
+    def saying(self, say: Progress) -> Work:
+        """A part of it that says this of itself."""
+        return replace(self, say=say)
 
 
 _current: contextvars.ContextVar[Work | None] = contextvars.ContextVar("work", default=None)
@@ -66,7 +80,7 @@ def current_work() -> Work:
 
 @contextmanager
 def doing(work: Work) -> Iterator[None]:
-    """What the block does is this work."""
+    """What sandboxes run in the block is this work."""
     token = _current.set(work)
     try:
         yield

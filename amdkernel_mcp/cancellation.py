@@ -1,6 +1,6 @@
 """Ends the work of a cancelled call within a second: containers that it waits for are ended.
 
-That of the present work is in `work.py`.
+Each work has one: `work.py`.
 """
 
 from __future__ import annotations
