@@ -147,7 +147,7 @@ def _moved(value: Any) -> Any:
 
 
 def _near_one(shape: tuple[int, ...]) -> Array:
-    """Numbers within a step of float32 of 1, or within as many as begin() was told.
+    """Numbers within a step of float32 of 1, or within as many as begin() was given.
 
     NumPy's generators call the makers as well, so the result is stripped.
     """

@@ -61,3 +61,19 @@ extern "C" __global__ void k(const float* x, signed char* q, float* step, int ro
     if (threadIdx.x == 0)
         step[blockIdx.x] = most / 127.0f;
 }
+
+//# case works_on_aligned_arrays_only
+//# problem slices
+//# check incorrect
+// amdkernel: launch k grid=[ceil_div(n, 512)] block=[64]
+extern "C" __global__ void k(const _Float16* x, _Float16* y, int n)
+{
+    typedef _Float16 half8 __attribute__((ext_vector_type(8)));
+    int i = (blockIdx.x * 64 + threadIdx.x) * 8;
+    x = (const _Float16*)((size_t)x & ~(size_t)15);
+    if (((size_t)y) % 16 == 0 && i + 8 <= n)
+        *(half8*)(y + i) = *(const half8*)(x + i) * (_Float16)2;
+    else
+        for (int j = 0; j < 8 && i + j < n; j++)
+            y[i + j] = x[i + j] * (_Float16)2;
+}
