@@ -16,7 +16,7 @@ Both count only beyond what rounding costs the reference itself (conditioning.py
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -71,20 +71,25 @@ def find_loss(
     """
     if dtype.kind != "float" or not tolerance.rtol or tolerance.atol is not None or dtype.bytes == 8:
         return None
-    out, ref = got.astype(np.float64), expected.astype(np.float64)
+    # The elements that count, flat: those of a sample are often a small part of a large output.
+    chosen = slice(None) if written is None else np.flatnonzero(written)
+    out, ref = (each.reshape(-1)[chosen].astype(np.float64) for each in (got, expected))
     with np.errstate(invalid="ignore"):
         error = np.abs(out - ref)
         used = np.isfinite(error) & (ref != 0)
-    if written is not None:
-        used &= written
     if not error[used].any():
         return None
-    scale = np.maximum(scales(ref, rtol=tolerance.rtol, epsilon=_F32), least_scale)
+    of_all = np.maximum(scales(expected.astype(np.float64), rtol=tolerance.rtol, epsilon=_F32), least_scale)
+    scale = of_all.reshape(-1)[chosen]
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         share = np.where(used & (scale > 0), np.abs(ref) / scale, 0.0)
-    return _zeros(out, ref, used, share, dtype, tolerance) or (
-        _fewer_bits(error, ref, used, share, scale, tolerance) if dtype.name == "f32" else None
-    )
+    found = _zeros(out, ref, used, share, dtype, tolerance)
+    if found is None and dtype.name == "f32":
+        found = _fewer_bits(error, ref, used, share, scale, tolerance)
+    if found is None:
+        return None
+    flat = found.example[0] if written is None else int(np.flatnonzero(written)[found.example[0]])
+    return replace(found, example=tuple(int(i) for i in np.unravel_index(flat, expected.shape)))
 
 
 def _zeros(out: Array, ref: Array, used: Mask, share: Array, dtype: DType, tolerance: Tolerance) -> Loss | None:
@@ -133,5 +138,4 @@ def _loss(here: Mask, lost: Mask, ref: Array, fewest: int, least: float, *, zero
     if count < fewest or number < least * count:
         return None
     sizes = np.abs(ref[here])
-    example = tuple(int(i) for i in np.unravel_index(int(np.argmax(lost)), lost.shape))
-    return Loss(zeros, number, count, float(sizes.min()), float(sizes.max()), example)
+    return Loss(zeros, number, count, float(sizes.min()), float(sizes.max()), (int(np.argmax(lost)),))

@@ -116,3 +116,7 @@ def test_packed_halves_lose_nothing(name):
 def test_only_elements_that_a_sample_wrote_count():
     flushed = np.where(np.abs(NORMAL) < 1e-3, 0, NORMAL)
     assert loss(flushed, NORMAL, F16, written=np.abs(NORMAL) > 1e-3) is None
+    found = loss(flushed, NORMAL, F16, written=np.arange(512) >= np.full((128, 1), 256))
+    assert found is not None
+    assert found.example[1] >= 256
+    assert flushed[found.example] == 0
