@@ -23,6 +23,7 @@ from amdkernel_mcp.checking.judging.summary import summarise
 from amdkernel_mcp.checking.judging.unrun_code import UnrunCode, unrun_code
 from amdkernel_mcp.checking.options import CheckOptions
 from amdkernel_mcp.compiler.disassembly import communicates
+from amdkernel_mcp.compiler.jumps import jumps_astray
 from amdkernel_mcp.compiler.register_limits import beyond_allocation
 from amdkernel_mcp.compiler.wait_states import missing_wait_states
 from amdkernel_mcp.counted import counted
@@ -82,6 +83,8 @@ def check(
         for each in missing_wait_states(*code, target.arch)
     ]:
         return invalid(early, target=target.name, verdict="incorrect").model_copy(update={"evidence": "static"})
+    if astray := [_finding("launch_error", each.address, each.sentence, compiled) for each in jumps_astray(code[1])]:
+        return invalid(astray, target=target.name)
     key = read_key(options.seed_key) if options.seed_key else key or fresh_key()
     seeds = key.seeds(options.seed_count) if options.seeds is None else options.seeds
     kernel = _Kernel(sandbox, compiled, compiled.code_object, problem, plan, target, options, key, seeds, cache_dir)

@@ -61,7 +61,7 @@ class KnownSteps:
         kept = KeptValues(folder, TypeAdapter(Measured), max_total_bytes=MOST_BYTES)
         cases = tuple(replace(case, timing=Timing()) for case in planned.job.cases)  # of GPUs alone, drawn each time
         name = name_of(
-            *("measured", prepared.problem.hash, prepared.problem.declaration),
+            *("measured with unread bytes", prepared.problem.hash, prepared.problem.declaration),
             *(prepared.target.name, prepared.target.gpu, prepared.sandbox.image_id),
             replace(planned.job, cases=cases),
         )

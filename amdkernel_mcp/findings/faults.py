@@ -143,7 +143,7 @@ def _of_fault(
     elif fault.kind == "trap":
         message = f"stopped by {instruction}, as after abort() or a failed assert; {place}"
     else:
-        message = f"jumps to an address without code, as a call through a wrong pointer does; {place}"
+        message = f"jumps to where no instruction begins, as a call through a wrong pointer does; {place}"
     return Stop(verdict, Finding(kind=kind, message=message, line=line, called_from=list(calls)))
 
 

@@ -101,6 +101,8 @@ class CaseRun:
     """One per launch, in order."""
     minimum: Footprint = Footprint(0, 0)
     """Bytes of the problem's inputs, and of the outputs that are not inputs as well: what the work cannot avoid."""
+    unread_bytes: int = 0
+    """Of the inputs, what no launch loaded: rows behind a length, for instance. 0 where it is not known."""
 
     @property
     def samples_us(self) -> tuple[float, ...]:

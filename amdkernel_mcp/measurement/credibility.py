@@ -41,15 +41,27 @@ def stores_too_little(run: CaseRun) -> Doubt | None:
 
 
 def reads_too_little(run: CaseRun, baseline: CaseRun) -> str | None:
-    """A kernel that read less than the inputs have, and less than the baseline did. Emulated runs only."""
+    """A kernel that read less than the inputs have, and less than the baseline did. Emulated runs only.
+
+    What neither of the two read is not required: rows behind a length, for instance.
+    """
     read, other = _bytes_read(run), _bytes_read(baseline)
-    required = min(run.minimum.read_bytes, other)
-    if not run.dispatches or read >= required:
+    inputs = _required(run, baseline).read_bytes
+    if not run.dispatches or read >= min(inputs, other):
         return None
     return (
-        f"case {run.case}: the kernel read {counted(round(read), 'byte')}, the inputs have {run.minimum.read_bytes} and"
+        f"case {run.case}: the kernel read {counted(round(read), 'byte')}, the inputs have {inputs} that are needed and"
         f" the baseline read {other:.0f}"
     )
+
+
+def _required(run: CaseRun, baseline: CaseRun | None) -> Footprint:
+    """The bytes that the work cannot avoid, without inputs that no launch of both kernels loaded.
+
+    They are counted and not compared byte by byte: the outputs are judged.
+    """
+    unread = min(run.unread_bytes, baseline.unread_bytes) if baseline else run.unread_bytes
+    return Footprint(run.minimum.read_bytes - unread, run.minimum.write_bytes)
 
 
 def _bytes_read(run: CaseRun) -> float:
@@ -72,17 +84,20 @@ def fastest_us(work: Footprint, gpu: Gpu) -> float:
     return work.total_bytes / (max(l2_gbps, gpu.mall_gbps or 0.0, gpu.memory_gbps) * 1e3)
 
 
-def above_roof(run: CaseRun, time_us: float, gpu: Gpu, *, baseline_us: float | None) -> Doubt | None:
+def above_roof(
+    run: CaseRun, time_us: float, gpu: Gpu, *, baseline_us: float | None, baseline: CaseRun | None = None
+) -> Doubt | None:
     """A time that is shorter than the memory requires.
 
-    A problem may leave parts of its inputs unread: where the baseline is faster than that too, only outputs count.
+    A problem may leave parts of its inputs unread: on the emulator these are known; where the baseline is faster than
+    that too, only outputs count.
     """
-    least_us = minimum_us(run.minimum, gpu)
+    least_us = minimum_us(_required(run, baseline), gpu)
     if least_us is not None and baseline_us is not None and baseline_us < least_us:
         least_us = minimum_us(Footprint(0, run.minimum.write_bytes), gpu)
     if least_us is None or time_us >= least_us:
         return None
-    moved = run.minimum.total_bytes
+    moved = _required(run, baseline).total_bytes
     return Doubt(
         "invalid",
         "above_roof",
@@ -125,12 +140,13 @@ def _not_proved(
     for run, other, (time_us, baseline_us) in zip(runs, baseline, times_us, strict=True):
         if missing := reads_too_little(run, other):
             return missing
-        if not run.minimum.total_bytes:
+        required = _required(run, other)
+        if not required.total_bytes:
             return f"case {run.case}: it is not known how many bytes must be moved"
-        least_us = fastest_us(run.minimum, gpu)
+        least_us = fastest_us(required, gpu)
         if time_us < least_us:
             return (
                 f"case {run.case}: the baseline takes {baseline_us / least_us:.1f} times as long as the fastest way to "
-                f"move the {run.minimum.total_bytes} bytes of its arrays, which does not explain the ratio"
+                f"move the {required.total_bytes} bytes of its arrays, which does not explain the ratio"
             )
     return None

@@ -165,7 +165,9 @@ def _case_run(case: Case, run: RunCase, report: CaseReport) -> CaseRun:
         )
         for record, footprint in zip(report.dispatches, footprints, strict=False)
     )
-    return CaseRun(case.name, dispatches, report.events_us, footprints, minimum_of(run))
+    known = dispatches and not any(each.sample for each in dispatches)
+    unread = sum(seen.bytes for seen in report.untouched if seen.access == "load" and seen.repeat == 0) if known else 0
+    return CaseRun(case.name, dispatches, report.events_us, footprints, minimum_of(run), unread)
 
 
 def minimum_of(run: RunCase) -> Footprint:

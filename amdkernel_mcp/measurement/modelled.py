@@ -67,7 +67,7 @@ def modelled(candidate: Side, baseline: Side | None, *, gpu: Gpu, target: str) -
         counters=dict(candidate.counters),
     )
     theirs = _models(baseline, gpu) if baseline else None
-    if doubt := _physics(candidate, ours, theirs, gpu):
+    if doubt := _physics(candidate, baseline, ours, theirs, gpu):
         return _doubted(answer, doubt, gpu)
     if baseline is None or theirs is None:
         reason = (
@@ -139,11 +139,15 @@ def _doubted(answer: BenchmarkResult, doubt: Doubt, gpu: Gpu) -> BenchmarkResult
     )
 
 
-def _physics(candidate: Side, ours: Sequence[CaseModel], theirs: Sequence[CaseModel] | None, gpu: Gpu) -> Doubt | None:
+def _physics(
+    candidate: Side, baseline: Side | None, ours: Sequence[CaseModel], theirs: Sequence[CaseModel] | None, gpu: Gpu
+) -> Doubt | None:
     """Why the model cannot be true of a kernel that did the whole work."""
     for index, run in enumerate(candidate.runs):
         baseline_us = theirs[index].time_us if theirs else None
-        if doubt := stores_too_little(run) or above_roof(run, ours[index].time_us, gpu, baseline_us=baseline_us):
+        other = baseline.runs[index] if baseline else None
+        roof = above_roof(run, ours[index].time_us, gpu, baseline_us=baseline_us, baseline=other)
+        if doubt := stores_too_little(run) or roof:
             return doubt
     return None
 

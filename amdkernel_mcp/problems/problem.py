@@ -36,6 +36,10 @@ class Init:
     high: Expression | float | None = None
 
 
+ALIGNMENT = 256
+"""Bytes: of what hipMalloc returns, so of every array of which the problem says nothing else."""
+
+
 @dataclass(frozen=True)
 class Argument:
     """One parameter of the kernel: an array, or a scalar where `shape` is None."""
@@ -47,6 +51,7 @@ class Argument:
     init: Init | None  # of in and inout arrays
     line: int | None
     non_finite: bool = False  # may hold NaN and infinity: generated inputs, and the NaN of outputs
+    align: int = ALIGNMENT  # bytes; the array may begin at any multiple
 
 
 @dataclass(frozen=True)
@@ -138,6 +143,7 @@ class Problem:
             [argument.name, argument.dtype.name, argument.role, argument.init.text if argument.init else ""]
             + [dimension.text for dimension in argument.shape or ()]
             + ["non_finite"] * argument.non_finite
+            + [f"align {argument.align}"] * (argument.align != ALIGNMENT)
             for argument in self.arguments
         ]
         return hashlib.sha256(json.dumps([parts, self.reference]).encode()).hexdigest()
@@ -147,6 +153,7 @@ class Problem:
         """A hash of each part of the problem that a verdict depends on, by the word for it."""
         arguments = [
             [a.name, a.dtype.name, a.role, a.init.text if a.init else "", [d.text for d in a.shape or ()], a.non_finite]
+            + [a.align] * (a.align != ALIGNMENT)
             for a in self.arguments
         ]
         cases = [[list(case.values.items()), case.held_out] for case in self.cases]

@@ -19,7 +19,17 @@ from amdkernel_mcp.expressions import Expression, ExpressionError, parse_express
 from amdkernel_mcp.problems import toml_limits
 from amdkernel_mcp.problems.dtypes import DTYPES, DType, suggest_dtype
 from amdkernel_mcp.problems.inits import InitError, default_init, parse_init
-from amdkernel_mcp.problems.problem import Argument, Case, Init, Number, OutputTolerance, Problem, Range, Role
+from amdkernel_mcp.problems.problem import (
+    ALIGNMENT,
+    Argument,
+    Case,
+    Init,
+    Number,
+    OutputTolerance,
+    Problem,
+    Range,
+    Role,
+)
 from amdkernel_mcp.problems.ranges import RangeError, parse_ranges
 from amdkernel_mcp.problems.size_limits import DEFAULT_LIMITS, SizeLimits, first_case_beyond, why_case_refused
 from amdkernel_mcp.problems.toml_lines import TomlLines
@@ -305,14 +315,23 @@ class _ProblemReader:
     # ---- [[arguments]] ----
 
     def _argument(self, table: dict[str, Any], path: tuple[str, int]) -> Argument:
-        self._known_keys(table, path, ("name", "dtype", "shape", "role", "init", "non_finite"))
+        self._known_keys(table, path, ("name", "dtype", "shape", "role", "init", "non_finite", "align"))
         name = self._name(table, path)
         dtype = self._dtype(name, table, path)
         shape = self._shape(name, table, path)
         role = self._role(name, table, path, is_array=shape is not None)
         init = self._init(name, table, path, role, dtype)
         non_finite = self._non_finite(name, table, path, role, dtype)
-        return Argument(name, dtype, shape, role, init, self._lines.line_of(*path), non_finite)
+        align = self._align(name, table, path, role, dtype)
+        return Argument(name, dtype, shape, role, init, self._lines.line_of(*path), non_finite, align)
+
+    def _align(self, name: str, table: dict[str, Any], path: tuple[str, int], role: Role, dtype: DType) -> int:
+        given = table.get("align", ALIGNMENT)
+        if "align" in table and role == "scalar":
+            self._fail(f"argument `{name}` is a scalar and cannot have `align`", *path, "align")
+        if type(given) is not int or given & (given - 1) or not dtype.bytes <= given <= ALIGNMENT:
+            self._fail(f"`align` must be a power of two from {dtype.bytes} to {ALIGNMENT}, in bytes", *path, "align")
+        return given
 
     def _non_finite(self, name: str, table: dict[str, Any], path: tuple[str, int], role: Role, dtype: DType) -> bool:
         given = table.get("non_finite", False)

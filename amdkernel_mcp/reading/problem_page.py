@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from amdkernel_mcp.measurement.timed_case import name_of_cases, timed_cases
 from amdkernel_mcp.problems.problem import Argument, Problem
 from amdkernel_mcp.problems.signature import signature
 from amdkernel_mcp.quoting import fenced, harmless, lines_of, words_of
@@ -59,6 +60,8 @@ def _cases(problem: Problem) -> str:
             for name, each in problem.ranges.items()
         )
         more.append(f"others are drawn within {bounds}")
+    if announced or problem.profile_cases:
+        more.append(f"timed and profiled is {name_of_cases(timed_cases(problem))}")
     return "\n".join(["## Cases", "", *rows, "", f"{'; '.join(more)}." if more else ""]).rstrip()
 
 

@@ -14,12 +14,16 @@ Content = bytes  # under a name that a field called `bytes` does not hide
 
 @dataclass(frozen=True)
 class Buffer:
-    """A block of device memory. `data` are its contents before the first launch; without them it is poisoned."""
+    """A block of device memory. `data` are its contents before the first launch; without them it is poisoned.
+
+    `align`: it begins at any multiple of so many bytes, drawn for each allocation.
+    """
 
     name: str
     bytes: int
     role: Role
     data: Content | None = None
+    align: int = 256
 
 
 @dataclass(frozen=True)

@@ -124,9 +124,10 @@ def allocate_all(
 ) -> list[GuardedBuffer]:
     """A fresh set of all buffers of a case, at places that `layout` draws. Raises HipError."""
     made = []
+    odd = layout.odd(buffers)
     for buffer, contents in zip(buffers, data, strict=True):
         layout.skip()
-        made.append(GuardedBuffer(buffer, contents, shift=layout.shift(), repeat=repeat))
+        made.append(GuardedBuffer(buffer, contents, shift=layout.shift(buffer.align, odd=odd), repeat=repeat))
     layout.release()
     return made
 

@@ -19,6 +19,7 @@ class Buffer:
     bytes: int
     role: str  # in, out, inout, workspace
     file: Path | None
+    align: int = 256  # it begins at any multiple
 
     @property
     def is_output(self) -> bool:
@@ -124,7 +125,9 @@ def _more_inputs(raw: list[dict[str, str]], folder: Path) -> tuple[dict[int, Pat
 
 
 def _buffers(raw: list[dict[str, Any]], folder: Path) -> tuple[Buffer, ...]:
-    return tuple(Buffer(b["name"], b["bytes"], b["role"], folder / b["file"] if b["file"] else None) for b in raw)
+    return tuple(
+        Buffer(b["name"], b["bytes"], b["role"], folder / b["file"] if b["file"] else None, b["align"]) for b in raw
+    )
 
 
 def _rival(raw: dict[str, Any], folder: Path) -> PairPlan:

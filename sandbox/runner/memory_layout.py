@@ -6,8 +6,10 @@ profiled or timed, nor which repeat it is in.
 
 import os
 import random
+from collections.abc import Sequence
 
 import hip_calls
+from job_plan import Buffer
 
 ALIGNMENT = 256  # hipMalloc's, which a kernel may count on
 SHIFTS = 16  # how many multiples of ALIGNMENT a payload may be shifted by
@@ -28,9 +30,14 @@ class MemoryLayout:
         seed = f"layout_seed={self._random.randrange(1, 1 << 63)}"
         os.environ["AMDKERNEL_EMULATOR_OPTIONS"] = f"{given},{seed}" if given else seed
 
-    def shift(self) -> int:
-        """How far behind its guard band a payload begins, in bytes."""
-        return ALIGNMENT * self._random.randrange(SHIFTS)
+    def shift(self, align: int = ALIGNMENT, *, odd: bool = False) -> int:
+        """How far behind its guard band a payload begins, in bytes. `odd`: at any multiple of `align`."""
+        spare = align * self._random.randrange(ALIGNMENT // align) if odd else 0
+        return ALIGNMENT * self._random.randrange(SHIFTS) + spare
+
+    def odd(self, buffers: Sequence[Buffer]) -> bool:
+        """Whether the next set of buffers lies at odd places: every second one, where any may. Draws only there."""
+        return any(buffer.align < ALIGNMENT for buffer in buffers) and bool(self._random.randrange(2))
 
     def skip(self) -> None:
         """On a GPU: take memory that nothing uses, so that the next block lies elsewhere. Raises HipError."""

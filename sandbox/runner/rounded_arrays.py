@@ -39,6 +39,7 @@ _MAKERS = frozenset((
 
 _as_array, _empty = np.asarray, np.empty  # before begin() replaces them
 _random = np.random.default_rng(0)
+_reach = _STEP  # how far a result may move, relative
 
 
 class Rounded(np.ndarray[Any, np.dtype[Any]]):
@@ -88,10 +89,10 @@ def rounded_array(array: Array) -> Array:
     return _view(array)
 
 
-def begin(seed: int) -> None:
-    """Choose which results are rounded up. From now on NumPy makes arrays that round."""
-    global _random
-    _random = np.random.default_rng(seed)
+def begin(seed: int, steps: int = 1) -> None:
+    """Choose which results are rounded up, by up to so many steps. From now on NumPy makes arrays that round."""
+    global _random, _reach
+    _random, _reach = np.random.default_rng(seed), steps * _STEP
     for name in _MAKERS:
         function = getattr(np, name)
         if not hasattr(function, "rounds"):
@@ -146,8 +147,11 @@ def _moved(value: Any) -> Any:
 
 
 def _near_one(shape: tuple[int, ...]) -> Array:
-    """Numbers within a step of float32 of 1. NumPy's generators call the makers as well, so the result is stripped."""
-    return 1 + _as_array(_random.uniform(-_STEP, _STEP, shape))
+    """Numbers within a step of float32 of 1, or within as many as begin() was given.
+
+    NumPy's generators call the makers as well, so the result is stripped.
+    """
+    return 1 + _as_array(_random.uniform(-_reach, _reach, shape))
 
 
 def _rounded(array: Array) -> Array:

@@ -1,8 +1,8 @@
 """Runs a problem's `reference` on many inputs: `python3 run_reference.py`, in the folder that holds the job.
 
 Reads `job.json` ({"calls": [{"scalars": {...}, "arrays": [names]}], "outputs": [names]}), `reference.py` and
-`<call>/<name>.npy`. With "rounding" in the job, a number for each call, the reference computes as float32 would:
-rounded_arrays.py. Leaves in $OUT `<call>/<name>.npy` and `answer.json`:
+`<call>/<name>.npy`. With "rounding" in the job, a number for each call, the reference computes as float32 would,
+off by up to "steps" steps: rounded_arrays.py. Leaves in $OUT `<call>/<name>.npy` and `answer.json`:
 {"error": null | {"kind", "message", "line", "call"}, "seconds": [..]}. All of it is untrusted for the reader.
 """
 
@@ -74,10 +74,10 @@ def as_array(name: str, value: Any) -> np.ndarray[Any, np.dtype[Any]]:
     return array.astype(np.float64 if array.dtype.kind == "f" else array.dtype)
 
 
-def _rounding(arrays: dict[str, Any], seed: int) -> dict[str, Any]:
+def _rounding(arrays: dict[str, Any], seed: int, steps: int) -> dict[str, Any]:
     import rounded_arrays
 
-    rounded_arrays.begin(seed)
+    rounded_arrays.begin(seed, steps)
     return {name: rounded_arrays.rounded_array(array) for name, array in arrays.items()}
 
 
@@ -88,7 +88,7 @@ def run(job: dict[str, Any], out: Path, answer: dict[str, Any]) -> None:
         answer["call"] = number
         arrays = {name: np.load(f"{number}/{name}.npy", allow_pickle=False) for name in call["arrays"]}
         if "rounding" in job:
-            arrays = _rounding(arrays, job["rounding"][number])
+            arrays = _rounding(arrays, job["rounding"][number], job["steps"])
         began = time.monotonic()
         result = function(**accepted(function, {**arrays, **call["scalars"]}, call["arrays"]))
         answer["seconds"].append(time.monotonic() - began)

@@ -1,4 +1,4 @@
-"""Registers beyond the allocation, and results that are used too early, are refused with their line."""
+"""Registers beyond the allocation, results that are used too early, and branches astray are refused with their line."""
 
 from collections.abc import Iterator
 
@@ -68,3 +68,13 @@ def test_a_result_that_is_used_before_the_gpu_has_it_is_incorrect_and_named(engi
     assert "`s_nop 3`" in result.reason
     cured = engine.do(Check(problem="vector_add", source=with_assembly(MATRIX.format("s_nop 3\\n"))))
     assert cured.verdict == "correct", cured.reason
+
+
+@pytest.mark.thorough
+def test_a_branch_into_the_literal_of_an_instruction_is_invalid_and_named(engine: Engine) -> None:
+    assembly = '"s_branch {}\\nv_add_f32 v4, 0x40490fdb, v0\\ns_nop 0" ::: "v4"'
+    result = engine.do(Check(problem="vector_add", source=with_assembly(assembly.format(1))))
+    assert result.verdict == "invalid"
+    assert [(each.kind, each.line) for each in result.findings] == [("launch_error", LINE)]
+    assert "`s_branch 1` leads 4 bytes into `v_add_f32" in result.reason
+    assert engine.do(Check(problem="vector_add", source=with_assembly(assembly.format(2)))).verdict == "correct"

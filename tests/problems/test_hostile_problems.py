@@ -80,6 +80,10 @@ TOML_FILES = {
         changed('"normal"', '"ones"\nnon_finite = true').replace('"f32"', '"i32"', 1), "cannot be `non_finite`",
     ),
     "non_finite that is neither true nor false": (changed('"normal"', '"normal"\nnon_finite = 1'), "true or false"),
+    "an alignment below an element": (changed('"normal"', '"normal"\nalign = 2'), "a power of two from 4 to 256"),
+    "an alignment of 24 bytes": (changed('"normal"', '"normal"\nalign = 24'), "a power of two from 4"),
+    "an alignment beyond that of hipMalloc": (changed('"normal"', '"normal"\nalign = 512'), "a power of two from 4"),
+    "a scalar with an alignment": (changed('dtype = "i32"', 'dtype = "i32"\nalign = 4'), "is a scalar and cannot"),
     "30,000 array entries": (TOML + "x = [" + "1," * 30_000 + "]\n", "unknown key"),
     "30,000 tables": (TOML + "[[x]]\n" * 9_000, "unknown key"),
     "250 cases of 500 MiB": (

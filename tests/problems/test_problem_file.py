@@ -25,6 +25,15 @@ def test_a_problem_has_what_its_files_say(tmp_path):
     assert problem.reference_line == line_of(REFERENCE, "def reference")
 
 
+def test_an_array_may_begin_at_any_element_and_that_is_another_problem(tmp_path):
+    plain = load_problem(write_problem(tmp_path / "plain"))
+    sliced = load_problem(write_problem(tmp_path / "sliced", changed('"normal"', '"normal"\nalign = 4')))
+    assert [a.align for a in plain.arguments] == [256] * 4
+    assert [a.align for a in sliced.arguments] == [4, 256, 256, 256]
+    assert plain.digest != sliced.digest
+    assert plain.parts["arguments"] != sliced.parts["arguments"]
+
+
 def test_a_problem_is_found_by_folder_by_file_and_by_name(tmp_path):
     folder = write_problem(tmp_path / "mine")
     assert load_problem(folder).name == load_problem(folder / "problem.toml").name == "mine"

@@ -34,6 +34,7 @@ def test_a_problem_page_says_all_that_a_kernel_must_know(engine: Engine, name: s
     assert problem.description in text
     assert problem.reference.strip() in text
     assert "// amdkernel: launch" in text, "a kernel to start from"
+    assert f"timed and profiled is {problem.profile_cases[0].name}." in text
     for case in problem.cases:
         shown = "- " + ", ".join(f"{key}={value}" for key, value in case.values.items())
         assert (shown in text.splitlines()) == (not case.held_out), case

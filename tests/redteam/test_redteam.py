@@ -16,7 +16,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(900)]
 
 CASES = all_cases()
 HACKS = range(1, 39)
-LEAST_CHEATS, LEAST_HONEST = 60, 40
+LEAST_CHEATS, LEAST_HONEST = 60, 80
 README = (Path(__file__).parent / "README.md").read_text()
 ROWS = {int(row[1]): row[0] for row in re.finditer(r"^\| (\d+) \|.*$", README, flags=re.MULTILINE)}
 

@@ -74,7 +74,7 @@ def _plan(
 ) -> CasePlan:
     if len(calls) > 1 and (nearly := _nearly_the_first(problem, calls)):
         calls = [*calls, nearly]
-    run = runner_case(problem, case, calls[0].inputs, bound, repeats=1)
+    run = runner_case(problem, case, calls[0].inputs, bound, repeats=1, odd=True)
     repeats = options.repeats(shares=shares and _bytes(run) <= MANY_ORDERS_BYTES)
     more = tuple({name: array.tobytes() for name, array in call.inputs.items()} for call in calls[1:])
     run = replace(run, repeats=repeats, emulator_options=_emulator_options(repeats, options.order), more_inputs=more)

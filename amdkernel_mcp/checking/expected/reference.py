@@ -49,16 +49,25 @@ def expected_outputs(
     return Expected(outputs, cache.put(problem, calls, outputs) if cache else None)
 
 
-def rounded_outputs(sandbox: Sandbox, problem: Problem, call: Call, seeds: Sequence[int]) -> list[dict[str, Array]]:
+def rounded_outputs(
+    sandbox: Sandbox, problem: Problem, call: Call, seeds: Sequence[int], *, steps: int = 1
+) -> list[dict[str, Array]]:
     """The outputs of one call where each operation of the reference rounds as float32 does, for each seed of chance.
 
-    Raises ProblemFileError where the reference cannot be run so; SandboxError.
+    `steps`: of float32, by which a result may be off. Raises ProblemFileError where the reference cannot be run so;
+    SandboxError.
     """
-    return _run(sandbox, problem, [call] * len(seeds), TIMEOUT_S, rounding=seeds)
+    return _run(sandbox, problem, [call] * len(seeds), TIMEOUT_S, rounding=seeds, steps=steps)
 
 
 def _run(
-    sandbox: Sandbox, problem: Problem, calls: Sequence[Call], timeout_s: float, *, rounding: Sequence[int] = ()
+    sandbox: Sandbox,
+    problem: Problem,
+    calls: Sequence[Call],
+    timeout_s: float,
+    *,
+    rounding: Sequence[int] = (),
+    steps: int = 1,
 ) -> list[dict[str, Array]]:
     entries, files = [], {}
     for number, call in enumerate(calls):
@@ -66,7 +75,7 @@ def _run(
             files[f"{number}/{argument.name}.npy"] = _npy(in_reference_form(call.inputs[argument.name], argument))
         entries.append({"scalars": scalars_for_reference(problem, call.case), "arrays": list(call.inputs)})
     job = {"calls": entries, "outputs": [argument.name for argument in problem.outputs]}
-    job |= {"rounding": list(rounding)} if rounding else {}
+    job |= {"rounding": list(rounding), "steps": steps} if rounding else {}
     cases = [call.case for call in calls]
     left = run_function(sandbox, problem, "reference", cases, job, files, timeout_s=timeout_s)
     return [_outputs(problem, call, number, left, any_nan=bool(rounding)) for number, call in enumerate(calls)]

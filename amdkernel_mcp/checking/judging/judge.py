@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from amdkernel_mcp.checking.judging.bias import Bias, find_bias
+from amdkernel_mcp.checking.judging.lost_precision import find_loss
 from amdkernel_mcp.checking.judging.partial_work import loads_left_out, stores_left_out
+from amdkernel_mcp.checking.judging.sentences import (
+    at,
+    bias_sentence,
+    element_of,
+    elements,
+    loss_sentence,
+    plain,
+    said,
+    values_sentence,
+)
 from amdkernel_mcp.checking.judging.tolerance import MAX_BIAS, Comparison, Tolerance, compare
 from amdkernel_mcp.counted import counted
 from amdkernel_mcp.findings.faults import Layout, Lines, explain_stop
@@ -81,6 +91,7 @@ def tolerance_of(problem: Problem, argument: Argument) -> Tolerance:
         matched_ratio=1.0 if given.matched_ratio is None else given.matched_ratio,
         max_error=given.max_error or 0.0,
         max_bias=MAX_BIAS if given.max_bias is None else given.max_bias,
+        overflow_is_nan=argument.dtype.bytes == 1 and argument.non_finite,
     )
 
 
@@ -107,7 +118,7 @@ def judge_run(
     `returned`: the outputs of one more run with the same inputs, in the same process after launches with others. Not
     judged where a race was found: the emulator gives all cores to that run, so that chance decides how it ends.
     `least_scales`: asked once where an output is wrong, with the largest error of each such output; it may know what
-    cancels inside the reference.
+    cancels inside the reference, and for an integer output which other values rounding gives (conditioning.py).
     `written`: of a run of a sample of the workgroups, the elements of each output that it wrote; others are not judged.
     """
     stop = explain_stop(report, arch=arch, lines=lines, layouts=layouts)
@@ -122,7 +133,7 @@ def judge_run(
         return [
             _judge_output(
                 problem, case, argument, report, expected[argument.name], (returned or {}).get(argument.name),
-                scales.get(argument.name, 0.0), (written or {}).get(argument.name),
+                scales.get(argument.name), (written or {}).get(argument.name),
             )
             for argument in problem.outputs
         ]  # fmt: skip
@@ -131,7 +142,7 @@ def judge_run(
     errors = {
         argument.name: output.comparison.largest_wrong
         for argument, output in zip(problem.outputs, judged, strict=True)
-        if output.sentence
+        if output.sentence or output.suspect
     }
     if errors and (scales := least_scales(errors)):
         judged = judge(scales)
@@ -211,6 +222,7 @@ class _Output:
     sentence: str  # why it is wrong; empty where it is right
     findings: tuple[Finding, ...]
     note: str = ""
+    suspect: bool = False  # it is wrong unless rounding explains it
 
 
 def _judge_output(
@@ -220,18 +232,24 @@ def _judge_output(
     report: CaseReport,
     expected: Array,
     returned: bytes | None,
-    least_scale: float | Array,
+    least_scale: float | Array | None,
     written: Mask | None,
 ) -> _Output:
+    """`least_scale`: None where it was not asked for; of an integer output the values that rounding gives it."""
     shape, dtype = case.shape_of(argument), argument.dtype
     repeats = [np.frombuffer(outputs[argument.name], dtype.numpy).reshape(shape) for outputs in report.outputs]
     runs = repeats if returned is None else [*repeats, np.frombuffer(returned, dtype.numpy).reshape(shape)]
     poisoned = argument.role == "out"
     tolerance = tolerance_of(problem, argument)
+    others = least_scale if dtype.kind == "int" and isinstance(least_scale, np.ndarray) else None
+    rounded = least_scale is not None
+    least_scale = 0.0 if dtype.kind == "int" or least_scale is None else least_scale
     first_of = _first_of_equal(runs)
     different = sorted(set(first_of))
     compared = {
-        n: compare(runs[n], expected, dtype=dtype, tolerance=tolerance, least_scale=least_scale, written=written)
+        n: compare(
+            runs[n], expected, dtype=dtype, tolerance=tolerance, least_scale=least_scale, others=others, written=written
+        )
         for n in different
     }
     # In the emulator run 0 and `returned` had all cores, where a race may end otherwise: the others are shown first.
@@ -249,12 +267,24 @@ def _judge_output(
             for n in different
         )
         bias = next((found for found in biases if found), None)
-        return _within_tolerance(argument, comparison, findings, bias, tolerance)
+        loss = (
+            None
+            if bias
+            else find_loss(
+                runs[0], expected, dtype=dtype, tolerance=tolerance, least_scale=least_scale, written=written
+            )
+        )
+        if loss and rounded:
+            element = element_of(argument, loss.example, runs[0], expected)
+            message = loss_sentence(argument, loss, element)
+            return _Output(comparison, element, message, (Finding(kind="wrong_result", message=message), *findings))
+        right = _within_tolerance(argument, comparison, findings, bias, tolerance)
+        return replace(right, suspect=loss is not None)
     worst = comparison.worst
-    element = _element(argument, worst, got, expected)
+    element = element_of(argument, worst, got, expected)
     if unwritten[worst]:
         element = element.model_copy(update={"got": "never written"})
-    sentence = _sentence(argument, comparison, element, int(np.count_nonzero(unwritten)))
+    sentence = values_sentence(argument, comparison, element, int(np.count_nonzero(unwritten)))
     return _Output(comparison, element, sentence, (*_value_findings(argument, comparison, got, unwritten), *findings))
 
 
@@ -274,60 +304,16 @@ def _within_tolerance(
     """The output whose elements are right one by one, or are forgiven."""
     notes = []
     if comparison.violations:
-        count = f"{comparison.violations} of {_elements(comparison.elements)} of {argument.name}"
+        count = f"{comparison.violations} of {elements(comparison.elements)} of {argument.name}"
         are = "is" if comparison.violations == 1 else "are"
         notes.append(f"{count} {are} outside the tolerance, which matched_ratio allows: {comparison.rule}")
     if bias:
-        message = _bias_sentence(argument, bias, tolerance)
+        message = bias_sentence(argument, bias, tolerance)
         return _Output(comparison, None, message, (Finding(kind="wrong_result", message=message), *findings))
     if argument.dtype.kind == "float" and [finding.kind for finding in findings] == ["non_deterministic"]:
         notes.append(f"{findings[0].message}; all are within the tolerance: {_ROUNDING}")
         findings = ()
     return _Output(comparison, None, "", tuple(findings), "; ".join(notes))
-
-
-def _bias_sentence(argument: Argument, bias: Bias, tolerance: Tolerance) -> str:
-    unit = f"steps of {argument.dtype.name}" if bias.in_steps else "of the tolerance"
-    if bias.towards_zero:
-        direction = "towards zero" if bias.mean < 0 else "away from zero"
-    else:
-        direction = "too low" if bias.mean < 0 else "too high"
-    cause = "truncation instead of rounding to nearest, or a missing term" if bias.in_steps else "a missing term"
-    return (
-        f"{argument.name} is biased: each error is within the tolerance, but over {_elements(bias.elements)} they"
-        f" average {abs(bias.mean):.2g} {unit} {direction}, more than {tolerance.max_bias:g}; look for {cause}"
-    )
-
-
-def _sentence(argument: Argument, comparison: Comparison, worst: Worst, unwritten: int) -> str:
-    count = f"{comparison.violations} of {_elements(comparison.elements)} of {argument.name}"
-    one = comparison.violations == 1
-    if unwritten == comparison.violations:
-        return f"{count} {'was' if one else 'were'} never written; the first is {_at(argument, comparison.first)}"
-    left = f" ({unwritten} of them {'was' if unwritten == 1 else 'were'} never written)" if unwritten else ""
-    text = f"{count} {'is' if one else 'are'} wrong{left}; worst {_at(argument, worst.index)} is {_said(worst.got)}"
-    text += f", expected {_said(worst.expected)}"
-    return text if comparison.first == tuple(worst.index) else f"{text}; first {_at(argument, comparison.first)}"
-
-
-def _at(argument: Argument, index: Sequence[int] | None) -> str:
-    return f"{argument.name}[{', '.join(map(str, index or ()))}]"
-
-
-def _elements(count: int) -> str:
-    return counted(count, "element")
-
-
-def _said(value: float | int | str | None) -> str:
-    return f"{value:.7g}" if isinstance(value, float) else str(value)
-
-
-def _plain(value: Any) -> float | int | str:
-    """An element as JSON can hold it."""
-    if isinstance(value, np.integer):
-        return int(value)
-    number = float(value)
-    return number if math.isfinite(number) else str(number)
 
 
 def _never_written(repeats: Sequence[Array]) -> Mask:
@@ -348,7 +334,7 @@ def _value_findings(argument: Argument, comparison: Comparison, got: Array, unwr
     if unwritten.any():
         first = tuple(int(i) for i in np.unravel_index(int(np.argmax(unwritten)), unwritten.shape))
         count = int(np.count_nonzero(unwritten))
-        message = f"{_at(argument, first)} was never written; {count} of {_elements(unwritten.size)} in all"
+        message = f"{at(argument, first)} was never written; {count} of {elements(unwritten.size)} in all"
         findings.append(Finding(kind="not_written", message=message))
     rest = comparison.wrong & ~unwritten
     if argument.dtype.kind == "float":
@@ -356,15 +342,15 @@ def _value_findings(argument: Argument, comparison: Comparison, got: Array, unwr
         if broken.any():
             first = tuple(int(i) for i in np.unravel_index(int(np.argmax(broken)), broken.shape))
             count = int(np.count_nonzero(broken))
-            message = f"{_at(argument, first)} is {_plain(got[first])}; {_elements(count)} in all are NaN or infinite"
+            message = f"{at(argument, first)} is {plain(got[first])}; {elements(count)} in all are NaN or infinite"
             findings.append(Finding(kind="nan_or_inf", message=message))
         rest = rest & ~broken
     if rest.any():
         first = tuple(int(i) for i in np.unravel_index(int(np.argmax(rest)), rest.shape))
         count = int(np.count_nonzero(rest))
         are = "is" if count == 1 else "are"
-        message = f"{count} of {_elements(comparison.elements)} of {argument.name} {are} outside the tolerance"
-        message += f", first {_at(argument, first)}; {comparison.rule}"
+        message = f"{count} of {elements(comparison.elements)} of {argument.name} {are} outside the tolerance"
+        message += f", first {at(argument, first)}; {comparison.rule}"
         findings.append(Finding(kind="wrong_result", message=message))
     return findings
 
@@ -387,14 +373,12 @@ def _repeat_findings(
     """
     for n in sorted(range(2, len(repeats)), key=lambda n: n == 2):
         if differ := _differing(repeats[n], repeats[n - 2]):
-            one, other = (
-                f"{_said(_plain(repeats[k][differ]))} in run {k + 1} ({_order(orders[k])})" for k in (n - 2, n)
-            )
+            one, other = (f"{said(plain(repeats[k][differ]))} in run {k + 1} ({_order(orders[k])})" for k in (n - 2, n))
             count = _count_differing(repeats[n], repeats[n - 2])
             message = (
-                f"the result depends on the order of waves and workgroups: {_at(argument, differ)} is {one}"
+                f"the result depends on the order of waves and workgroups: {at(argument, differ)} is {one}"
                 f" and {other},"
-                f" {_elements(count)} in all: look for a race, for atomics on floating-point numbers,"
+                f" {elements(count)} in all: look for a race, for atomics on floating-point numbers,"
                 " or for a clock that decides"
             )
             if orders[n]:
@@ -406,10 +390,10 @@ def _repeat_findings(
     if not differ:
         return []
     if len(repeats) == 2:
-        message = f"two runs on the same inputs gave different bits in {_at(argument, differ)}"
+        message = f"two runs on the same inputs gave different bits in {at(argument, differ)}"
         return [Finding(kind="non_deterministic", message=message)]
     message = (
-        f"{_at(argument, differ)} depends on what memory held before the launch:"
+        f"{at(argument, differ)} depends on what memory held before the launch:"
         " an output or a workspace is read before it is written"
     )
     return [Finding(kind="uninitialised_read", message=message)]
@@ -438,18 +422,14 @@ def _differing(a: Array, b: Array, *, apart_from: Mask | None = None) -> tuple[i
 def _remembering(argument: Argument, last: Comparison, got: Array, expected: Array) -> _Output:
     """An output that is right where its inputs run first, and wrong after launches with others."""
     assert last.worst is not None
-    wrong = _element(argument, last.worst, got, expected)
+    wrong = element_of(argument, last.worst, got, expected)
     message = (
         f"the kernel remembers an earlier launch, or a clock decides: {argument.name} is right when its inputs run"
-        f" first, and wrong when they run again after others: {_at(argument, wrong.index)} is {_said(wrong.got)},"
-        f" expected {_said(wrong.expected)}; look for a `__device__` variable that keeps its value between launches,"
+        f" first, and wrong when they run again after others: {at(argument, wrong.index)} is {said(wrong.got)},"
+        f" expected {said(wrong.expected)}; look for a `__device__` variable that keeps its value between launches,"
         " or for a branch on a clock or on where a wave runs"
     )
     return _Output(last, wrong, message, (Finding(kind="state_between_launches", message=message),))
-
-
-def _element(argument: Argument, index: tuple[int, ...], got: Array, expected: Array) -> Worst:
-    return Worst(argument=argument.name, index=list(index), got=_plain(got[index]), expected=_plain(expected[index]))
 
 
 # ---- around the outputs ----
@@ -460,9 +440,9 @@ def _guard_findings(report: CaseReport, layouts: Mapping[str, Layout]) -> list[F
     for name, side in dict.fromkeys((damage.buffer, damage.side) for damage in report.guard_damage):
         damage = next(d for d in report.guard_damage if (d.buffer, d.side) == (name, side))
         size = layouts[name].item_bytes if name in layouts else 1
-        where = f"{_elements(damage.offset // size + 1)} past its end"
+        where = f"{elements(damage.offset // size + 1)} past its end"
         if side == "before":
-            where = f"{_elements(-damage.offset // size)} before its start"
+            where = f"{elements(-damage.offset // size)} before its start"
         findings.append(
             Finding(
                 kind="out_of_bounds",

@@ -23,6 +23,12 @@ if TYPE_CHECKING:
 MAX_BIAS = 0.3
 """Of a step (narrow types, integers) or of the tolerance (f32, f64). Truncation averages 0.5 steps. Source: bias.py."""
 
+_MOST_OF_A_BYTE = 2.0**-5
+"""Of the scale, for floats of one byte: half of what rounding the operands of a product to them costs. Their `rtol`
+is that of one rounding, and as much of the scale would let an eighth of it be 0."""
+_FEW, _FEW_OF = 2, 0.01
+"""Elements that rounding may send to the next integer: at least so many, and this share."""
+
 
 @dataclass(frozen=True)
 class Tolerance:
@@ -34,6 +40,7 @@ class Tolerance:
     matched_ratio: float = 1.0
     max_error: float = 0.0  # |out - ref| / (|ref| + scale) of elements that matched_ratio forgives
     max_bias: float = MAX_BIAS
+    overflow_is_nan: bool = False  # NaN is right for a value that the dtype cannot hold
 
     @property
     def is_equality(self) -> bool:
@@ -66,11 +73,13 @@ def compare(
     dtype: DType,
     tolerance: Tolerance,
     least_scale: float | Array = 0.0,
+    others: Array | None = None,
     written: Mask | None = None,
 ) -> Comparison:
     """How `got`, of `dtype`, compares with `expected` (float64, or dtype for integers) of the same shape.
 
     `least_scale`: of every element or of each, where more is known than the output itself shows (conditioning.py).
+    `others`: of an integer output, of shape (n, *shape): values that are as right (conditioning.py).
     `written`: the elements that are compared; None: all. The scale is that of the whole output in both cases.
     """
     chosen = None if written is None else np.flatnonzero(written)  # the sample is often a small part of a large output
@@ -79,9 +88,12 @@ def compare(
         return _identical(ref, got.shape)
     epsilon = 2.0 ** (-52 if dtype.bytes == 8 else -23)  # sums of narrow types run in f32
     scale = np.maximum(scales(expected.astype(np.float64), rtol=tolerance.rtol or 0.0, epsilon=epsilon), least_scale)
+    if dtype.kind == "float" and dtype.bytes == 1 and tolerance.rtol:
+        scale = scale * min(1.0, _MOST_OF_A_BYTE / tolerance.rtol)
     if chosen is None or written is None:
-        return _compare(got, expected, scale, dtype, tolerance)
-    found = _compare(out, ref, np.broadcast_to(scale, written.shape).reshape(-1)[chosen], dtype, tolerance)
+        return _compare(got, expected, scale, dtype, tolerance, others)
+    others = None if others is None else others.reshape(len(others), -1)[:, chosen]
+    found = _compare(out, ref, np.broadcast_to(scale, written.shape).reshape(-1)[chosen], dtype, tolerance, others)
     wrong = np.zeros(written.shape, bool)
     wrong.reshape(-1)[chosen] = found.wrong
     first, worst = (index and _index(int(chosen[index]), written.shape) for index in (found.first, found.worst))
@@ -94,7 +106,9 @@ def _identical(expected: Array, shape: tuple[int, ...]) -> Comparison:
     return Comparison(expected.size, 0, None, None, largest, largest, np.zeros(shape, bool))
 
 
-def _compare(got: Array, expected: Array, scale: Array, dtype: DType, tolerance: Tolerance) -> Comparison:
+def _compare(
+    got: Array, expected: Array, scale: Array, dtype: DType, tolerance: Tolerance, others: Array | None
+) -> Comparison:
     out, ref = got.astype(np.float64), expected.astype(np.float64)
     rtol = tolerance.rtol or 0.0
     with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
@@ -104,8 +118,9 @@ def _compare(got: Array, expected: Array, scale: Array, dtype: DType, tolerance:
         near = error <= rtol * np.abs(ref) + margin
     if dtype.kind == "int":
         right = _right_integers(got, expected, near, tolerance)
+        right = right if others is None else right | _rounded_otherwise(got, right, others)
     else:
-        right = _right_floats(got, expected, near, dtype) | _within_steps(got, ref, dtype, tolerance.steps)
+        right = _right_floats(got, expected, near, dtype, tolerance) | _within_steps(got, ref, dtype, tolerance.steps)
     wrong = np.asarray(~right)
     finite = np.isfinite(out) & np.isfinite(ref)
     rank = np.where(wrong, np.where(np.isfinite(relative), relative, np.inf), -1.0)
@@ -138,7 +153,13 @@ def _right_integers(got: Array, expected: Array, near: Mask, tolerance: Toleranc
     return right if tolerance.rtol is None and tolerance.atol is None else right | near
 
 
-def _right_floats(got: Array, ref: Array, near: Mask, dtype: DType) -> Mask:
+def _rounded_otherwise(got: Array, right: Mask, others: Array) -> Mask:
+    """Which elements have a value that rounding explains; none, where these are more than rounding explains."""
+    explained = ~right & (got == others).any(axis=0)
+    return explained if np.count_nonzero(explained) <= max(_FEW, _FEW_OF * explained.size) else np.zeros_like(right)
+
+
+def _right_floats(got: Array, ref: Array, near: Mask, dtype: DType, tolerance: Tolerance) -> Mask:
     """Which elements are right by size. A NaN is only right where one is expected, and there nothing else is."""
     out = got.astype(np.float64)
     right = near | (out == ref) | (np.isnan(out) & np.isnan(ref))
@@ -146,7 +167,7 @@ def _right_floats(got: Array, ref: Array, near: Mask, dtype: DType) -> Mask:
     if beyond.any():  # the dtype cannot hold the value: its infinity, or its largest number, is the best answer
         same_sign = np.sign(out) == np.sign(ref)
         largest = same_sign & (np.abs(out) >= dtype.largest)
-        no_number = np.isnan(out) if dtype.bytes == 1 else np.zeros(ref.shape, bool)
+        no_number = np.isnan(out) if tolerance.overflow_is_nan else np.zeros(ref.shape, bool)
         best = (np.isfinite(ref) | (dtype.bytes == 1)) & (largest | no_number)
         right = np.where(beyond, (same_sign & np.isinf(out)) | best, right)
     return np.asarray(right)

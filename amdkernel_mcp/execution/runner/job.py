@@ -141,7 +141,7 @@ def _rival_plan(rival: Rival, files: dict[str, bytes]) -> dict[str, Any]:
 
 def _buffer_plan(buffer: Buffer, data: bytes | None, files: dict[str, bytes]) -> dict[str, Any]:
     name = None if data is None else _data_file(buffer, data, files)
-    return {"name": buffer.name, "bytes": buffer.bytes, "role": buffer.role, "file": name}
+    return {"name": buffer.name, "bytes": buffer.bytes, "role": buffer.role, "file": name, "align": buffer.align}
 
 
 def _contents(buffers: Sequence[Buffer], data: Mapping[str, bytes], files: dict[str, bytes]) -> dict[str, str]:

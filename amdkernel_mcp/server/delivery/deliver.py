@@ -141,13 +141,17 @@ def said_of(tool: str, shown: dict[str, Any]) -> dict[str, Any]:
 
 
 def _says_nothing_more(check: dict[str, Any]) -> bool:
-    """Whether a kernel is correct, and all that was found is in the reason and the notes."""
-    more = ("findings", "diagnostics", "not_cached", "not_recorded")
+    """Whether a kernel is correct, and all that was found is in the reason, the notes and the findings."""
+    more = ("diagnostics", "not_cached", "not_recorded")
     return check.get("verdict") == "correct" and not any(check.get(name) for name in more)
 
 
 def _brief(check: dict[str, Any]) -> dict[str, Any]:
-    return {**{name: check[name] for name in _OF_A_CHECK if check.get(name)}, "left_out": [_ELSEWHERE]}
+    """What was found stays, such as inputs that were not read; the cases of a correct kernel are all alike."""
+    said = {name: check[name] for name in _OF_A_CHECK if check.get(name)}
+    if findings := check.get("findings"):
+        said["findings"] = [{name: value for name, value in each.items() if value} for each in findings]
+    return {**said, "left_out": [_ELSEWHERE]}
 
 
 def _without_counters(benchmark: dict[str, Any]) -> dict[str, Any]:

@@ -267,7 +267,7 @@ def test_what_lies_far_from_all_arrays_is_not_put_down_to_one(problem, region, o
             pc=0x1900, workgroup=(0, 0, 0), wave=1, waves=1, at_barrier=True)]},
          "timeout", "timeout", "1 at the barrier of line 7"),
         ("fault", {"kind": "trap", "instruction": "s_trap 2"}, "crashed", "crashed", "s_trap"),
-        ("fault", {"kind": "bad_pc"}, "crashed", "crashed", "without code"),
+        ("fault", {"kind": "bad_pc"}, "crashed", "crashed", "where no instruction begins"),
     ],
 )  # fmt: skip
 def test_each_way_to_stop_has_its_verdict_and_line(problem, status, fault, verdict, kind, said):

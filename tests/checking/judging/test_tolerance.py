@@ -60,10 +60,38 @@ def test_what_f16_cannot_hold_may_be_its_infinity_or_its_largest(got, wrong):
     assert compared(np.array([got, 1], np.float16), f64(1e5, 1), dtype=F16).violations == wrong
 
 
-def test_fp8_without_infinity_may_be_nan_or_its_largest():
-    for got in (np.nan, 448):
-        out = np.array([got, 1]).astype(FP8.numpy)
-        assert compared(out, f64(1000, 1), dtype=FP8).violations == 0, got
+@pytest.mark.parametrize("name", ["float8_e4m3fn", "float8_e4m3fnuz", "float8_e5m2", "float8_e5m2fnuz"])
+def test_a_float_of_one_byte_saturates_and_is_nan_only_where_the_problem_allows_it(name):
+    dtype = DTYPES[name]
+    beyond = f64(4 * dtype.largest, 1)
+    for got, wrong in ((np.nan, 1), (dtype.largest, 0), (-dtype.largest, 1), (dtype.largest / 2, 1)):
+        out = np.array([got, 1]).astype(dtype.numpy)
+        assert compared(out, beyond, dtype=dtype).violations == wrong, got
+    out = np.array([np.nan, 1]).astype(dtype.numpy)
+    assert compared(out, beyond, dtype=dtype, overflow_is_nan=True).violations == 0
+    assert compared(out, f64(1, 1), dtype=dtype, overflow_is_nan=True).violations == 1
+
+
+def test_a_small_float_of_one_byte_may_not_be_zero():
+    expected = np.concatenate([np.full(500, 1.0), np.full(500, 0.06)])
+    got = np.where(expected < 1, 0, expected).astype(FP8.numpy)
+    assert compared(got, expected, dtype=FP8, rtol=0.125, steps=1).violations == 500
+
+
+def test_an_integer_may_have_a_value_that_rounding_gives_but_few_may():
+    expected = np.arange(1000, dtype=np.int32)
+    got = expected.copy()
+    got[[3, 7]] += 1
+    others = np.stack([expected, expected + (expected == 3), expected + (expected == 7)])
+
+    def wrong(got, others, written=None):
+        exact = Tolerance(None)
+        return compare(got, expected, dtype=I32, tolerance=exact, others=others, written=written).violations
+
+    assert wrong(got, others) == 0
+    assert wrong(got, others[:2]) == 1
+    assert wrong(got, others[:2], written=expected != 7) == 0
+    assert wrong(expected + 1, np.stack([expected, expected + 1])) == 1000
 
 
 def test_where_zero_is_expected_everywhere_only_zero_is_right():

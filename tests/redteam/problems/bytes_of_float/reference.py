@@ -1,0 +1,2 @@
+def reference(x, *, n, factor):
+    return {"y": x * factor}

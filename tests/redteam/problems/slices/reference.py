@@ -1,0 +1,2 @@
+def reference(x, *, n):
+    return {"y": 2 * x}
