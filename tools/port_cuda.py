@@ -36,6 +36,7 @@ async def port_cuda(
     ctx: Context,
     path: Path = None,
     source: Source = None,
+    headers: Annotated[dict[str, str], Field(description="Its includes: name to text", max_length=64)] = {},  # noqa: B006 - never changed
     target: Target = None,
     keep_warps: Annotated[bool, Field(description="Source untouched")] = False,
     verify: Annotated[bool, Field(description="Run it on waves of 32 and 64")] = False,
@@ -50,8 +51,9 @@ async def port_cuda(
     Next: check_kernel.
     """
     session = session_of(ctx)
-    program = session.candidate(path=path, source=source, extensions=True)
+    program, others = session.cuda_program(path=path, source=source, headers=headers)
     options = PortOptions(
+        others=others,
         keep_warps=keep_warps,
         verify=verify,
         arguments=tuple(arguments),
@@ -60,6 +62,5 @@ async def port_cuda(
         candidate=candidate,
         problem=session.problem(problem) if problem else None,
     )
-    name = program.file_name if path else "program.cu"
-    asked = Port(source=program.source, file_name=name, target=target, options=options)
+    asked = Port(source=program.source, file_name=program.file_name, target=target, options=options)
     return await session.long(ctx, asked, wait_s=wait_s)

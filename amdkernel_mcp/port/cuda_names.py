@@ -104,6 +104,7 @@ _TYPES = {
     "make_cuFloatComplex": "make_hipFloatComplex",
     "make_cuDoubleComplex": "make_hipDoubleComplex",
 }
+_LIBRARY = re.compile(r"(cublas|curand|cufft|cusparse)((?:Lt)?[A-Z_]\w*)?|(CUBLAS|CURAND|CUFFT|CUSPARSE)(_\w+)")
 _ATTRIBUTE = ("cudaDevAttr", "hipDeviceAttribute")
 _CUDA = re.compile(r"cuda[A-Z]\w*")
 
@@ -130,6 +131,9 @@ class CudaNames:
     def hip(self, name: str) -> str | None:
         """HIP's name, None where it has none. Where the two differ by letters' case, that of HIP."""
         known = self.table.get(name) or _TYPES.get(name)
+        if library := _LIBRARY.fullmatch(name):  # these four have CUDA's names behind another prefix
+            small, rest, large, constant = library.groups()
+            return f"hip{small[2:]}{rest or ''}" if small else f"HIP{large[2:]}{constant}"
         if known or not _CUDA.fullmatch(name):
             return known
         wanted = name.replace(*_ATTRIBUTE) if name.startswith(_ATTRIBUTE[0]) else f"hip{name[4:]}"

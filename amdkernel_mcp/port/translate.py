@@ -35,7 +35,14 @@ _HIP_HEADER = {
     "library_types.h": "hip/library_types.h",
     "curand.h": "hiprand/hiprand.h",
     "curand_kernel.h": "hiprand/hiprand_kernel.h",
+    "curand_philox4x32_x.h": "hiprand/hiprand_kernel.h",
+    "cublas.h": "hipblas/hipblas.h",
     "cublas_v2.h": "hipblas/hipblas.h",
+    "cublasLt.h": "hipblaslt/hipblaslt.h",
+    "cufft.h": "hipfft/hipfft.h",
+    "cufftXt.h": "hipfft/hipfftXt.h",
+    "cusparse.h": "hipsparse/hipsparse.h",
+    "mma.h": "rocwmma/rocwmma.hpp",
 }
 DROPPED = frozenset(
     [
@@ -56,6 +63,17 @@ DROPPED = frozenset(
         "crt/host_defines.h",
         "device_types.h",
         "builtin_types.h",
+        "cuda_device_runtime_api.h",
+        "cudaProfiler.h",
+        "cuda_texture_types.h",
+        "cuda_surface_types.h",
+        "surface_types.h",
+        "surface_functions.h",
+        "texture_fetch_functions.h",
+        "sm_61_intrinsics.h",
+        "sm_32_intrinsics.h",
+        "sm_30_intrinsics.h",
+        "channel_descriptor.h",
     ]
 )
 """Headers whose content is in hip_runtime.h, or that do nothing on an AMD GPU."""
@@ -193,6 +211,14 @@ def _names(tokens: Sequence[Token], names: CudaNames, work: _Edits) -> None:
         following = tokens[place + 1].text if place + 1 < len(tokens) else ""
         if token.text == "cub" and following == "::":
             work.replace(token.start, token.end, "hipcub")
+        elif token.text == "nvcuda" and [each.text for each in tokens[place + 1 : place + 3]] == ["::", "wmma"]:
+            work.replace(token.start, tokens[place + 2].end, "rocwmma", "`nvcuda::wmma` is `rocwmma`", token.line)
+        elif token.text == "nvcuda" and [each.text for each in tokens[max(0, place - 2) : place]] == [
+            "using",
+            "namespace",
+        ]:
+            start = tokens[place - 2].start
+            work.replace(start, token.end, "namespace wmma = rocwmma", "`nvcuda::wmma` is `rocwmma`", token.line)
         elif token.text in ("__CUDACC__", "__NVCC__"):
             work.replace(token.start, token.end, "__HIPCC__")
         elif hip := names.hip(token.text):

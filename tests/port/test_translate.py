@@ -7,7 +7,9 @@ import pytest
 from amdkernel_mcp.errors import InputError
 from amdkernel_mcp.port.compare import Said, difference
 from amdkernel_mcp.port.cuda_names import CudaNames
-from amdkernel_mcp.port.sources import CudaProgram, read_file, read_folder, with_sizes
+from amdkernel_mcp.port.keep_warps import header_files, stand_ins
+from amdkernel_mcp.port.sources import MOST_FILES, CudaProgram, read_file, read_folder, sent_files, with_sizes
+from amdkernel_mcp.port.tokens import joined_launches
 from amdkernel_mcp.port.translate import translate
 
 NAMES = CudaNames.of(
@@ -42,6 +44,11 @@ def hip(text: str) -> str:
         ("__syncwarp();", "__syncwarp();"),
         ("cudaFuncSetAttribute(k<4>, a, 1)", "hipFuncSetAttribute(reinterpret_cast<const void*>(k<4>), a, 1)"),
         ("cudaMemcpyToSymbol(s, p, 4)", "hipMemcpyToSymbol(HIP_SYMBOL(s), p, 4)"),
+        (
+            "cublasSgemm(h, CUBLAS_OP_N); curand_init(1, 2, 3, &s);",
+            "hipblasSgemm(h, HIPBLAS_OP_N); hiprand_init(1, 2, 3, &s);",
+        ),
+        ("using namespace nvcuda; nvcuda::wmma::fill(f);", "namespace wmma = rocwmma; rocwmma::fill(f);"),
         ("cub::BlockReduce<int, 4> r; register int i;", "hipcub::BlockReduce<int, 4> r;  int i;"),
     ],
 )
@@ -60,6 +67,15 @@ def test_a_mask_behind_a_name_is_left_out_and_named_in_the_changes() -> None:
 
 def test_what_hip_has_not_is_listed() -> None:
     assert translate("cudaMalloc(); cudaGraphInstantiateSpecial();", NAMES).missing == ("cudaGraphInstantiateSpecial",)
+
+
+def test_a_library_has_a_stand_in_that_the_answer_names() -> None:
+    files = header_files(NAMES, ["mma.h", "curand_kernel.h", "helper_math.h"], identifiers=[])
+    assert {f"cuda-on-hip/{name}" for name in ("mma.h", "cuda_mma.h", "cuda_rand.h", "helper_math.h")} <= set(files)
+    assert not [name for name in files if "blas" in name]
+    assert [each.split()[0] for each in stand_ins(["curand.h", "curand_kernel.h", "mma.h", "stdio.h"])] == [
+        "cuRAND", "nvcuda::wmma",
+    ]  # fmt: skip
 
 
 def test_sizes_are_changed_where_they_are_defined() -> None:
@@ -95,6 +111,31 @@ def test_a_file_takes_along_what_it_includes(tmp_path: Path) -> None:
     assert with_host.units == ["main.cu"]
     folder = read_folder(tmp_path / "a", [tmp_path / "shared"])
     assert set(found.files) | {"a/not_wanted.h"} == set(folder.files)
+
+
+@pytest.mark.parametrize(
+    ("text", "joined"),
+    [
+        ("k << <g, b >> > (x, y);", "k<<<g, b>>>(x, y);"),
+        ("k<int> <<< g(1), b > >> (x);", "k<int><<<g(1), b>>>(x);"),
+        ("std::cout << k << 3; A<B<C<int>> > (x);", "std::cout << k << 3; A<B<C<int>> > (x);"),
+        ("k<<<1, 2>>>(x);", "k<<<1, 2>>>(x);"),
+    ],
+)
+def test_a_launch_with_spaces_in_its_signs_is_joined(text: str, joined: str) -> None:
+    made, count = joined_launches(text)
+    assert made.replace(" ", "") == joined.replace(" ", "")
+    assert count == (made != text)
+    assert ("<<<" in made) is ("<<<" in joined)
+
+
+def test_files_that_are_sent_have_names_below_the_source() -> None:
+    assert sent_files({"inc/a.cuh": "", "b.h": "x"}) == {"inc/a.cuh": "", "b.h": "x"}
+    for name in ("../a.h", "/etc/a.h", "a.so", "inc//a.h", "a b.h", "inc/../../a.h"):
+        with pytest.raises(InputError, match="is no name of a source"):
+            sent_files({name: ""})
+    with pytest.raises(InputError, match="at most"):
+        sent_files({f"a{n}.h": "" for n in range(MOST_FILES + 1)})
 
 
 @pytest.mark.parametrize(
