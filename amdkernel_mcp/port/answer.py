@@ -107,7 +107,7 @@ def answer_about_candidate(made: Candidate, compiled: CompileResult, source: str
         lint=hits_of(CudaProgram(made.kernel, {made.kernel: device_sources(source)})),
         by_hand=list(made.by_hand),
         diagnostics=compiled.diagnostics,
-        launch=made.text.partition("\n")[0],
+        launch=made.launch,
     )
 
 
@@ -121,7 +121,7 @@ def answer_about_judged(made: Candidate, checked: CheckResult, source: str, *, t
         by_hand=list(made.by_hand),
         diagnostics=checked.diagnostics,
         findings=checked.findings,
-        launch=made.text.partition("\n")[0],
+        launch=made.launch,
     )
 
 

@@ -49,6 +49,11 @@ class Candidate:
     reference: str
     by_hand: tuple[str, ...] = ()
 
+    @property
+    def launch(self) -> str:
+        """The line that launches the kernel."""
+        return [line for line in self.text.splitlines() if line.startswith("// amdkernel: launch")][-1]
+
 
 def device_sources(text: str) -> str:
     """The CUDA in a Python file that builds an extension, else the text itself."""
@@ -83,7 +88,12 @@ def make_candidate(text: str, names: CudaNames, kernel: str, problem: Problem | 
             device = device.replace(_RUNTIME, f"{_RUNTIME}#include <{header}>\n", 1)
     prelude = _warps() if _WARPS.search(device) else ""
     groups = _header("cooperative_reduce.h") if _GROUPS.search(source.text) else ""
-    text = "\n".join(filter(None, [line, _with_prelude(device, groups + prelude).strip(), draft.instance()])) + "\n"
+    text = (
+        "\n".join(
+            filter(None, [line, _with_prelude(device, groups + prelude).strip(), draft.clears(), draft.instance()])
+        )
+        + "\n"
+    )
     if prelude:
         by_hand.append("warps of 32 lanes are kept by the functions at its top; whole waves may be faster")
     by_hand += [f"the type {name} of the host was taken as float" for name in draft.taken]
@@ -259,10 +269,28 @@ class _Draft:
             for name, size in self.host.assumed.items()
         ]
         template = f"<{', '.join(self.launch.template)}>" if self.launch.template else ""
+        clears = ""
         if self.bound:
             by_hand += self.bound.guesses
             lds += f" args=[{', '.join(self.bound.arguments)}]"
-        return f"// amdkernel: launch {self.function.name}{template} {' '.join(parts)} lds={lds}", by_hand
+            for name, size in self.bound.cleared.items():
+                given = self.bound.arguments[[each.name for each in self.parameters].index(name)]
+                sizes = f"grid=[ceil_div({size}, 256)] block=[256] args=[{given}, {size}]"
+                clears += f"\n// amdkernel: launch clear_{name} {sizes}"
+        line = f"// amdkernel: launch {self.function.name}{template} {' '.join(parts)} lds={lds}"
+        return f"{clears}\n{line}".strip(), by_hand
+
+    def clears(self) -> str:
+        """Kernels that clear what the kernel adds to, as the host does."""
+        text = ""
+        for each in self.parameters:
+            if self.bound and each.name in self.bound.cleared:
+                to = f"{each.declared} to, int n"
+                text += (
+                    f'\nextern "C" __global__ void clear_{each.name}({to})\n{{\n'
+                    "    int i = blockIdx.x * 256 + threadIdx.x;\n    if (i < n)\n        to[i] = 0;\n}"
+                )
+        return text.strip()
 
     def instance(self) -> str:
         """The instance of a template that the plan launches."""
@@ -322,6 +350,8 @@ class _Draft:
                 continue
             if tokens[place - 1].text == "&" and tokens[place - 2].text == "(":
                 return "inout"  # an atomic
+            if tokens[place - 1].text == "(" and tokens[place - 2].text.startswith("atomic"):
+                return "inout"
             end = place + 1
             if tokens[end].text == "[":
                 end = closing(tokens, end) + 1

@@ -19,7 +19,7 @@ _DEVICE = re.compile(
     r"(?i)\bgfx\w+|radeon|instinct|\bdevice\b.*:|compute cap|warp ?size|multiprocessor|\bSMs?\b|0x[0-9a-f]{8,}"
     r"|\blaunch\w*\b.*\b(?:num_?blocks|blocks?|grid|threads)\b|\bgrid ?(?:dim|size)\b"  # sized by the device
 )
-_RESULT = re.compile(r"(?i)\d|\bpass|\bok\b|success|correct|match|verified|valid")
+_RESULT = re.compile(r"(?i)\d|\bpass|\berrors?\b|\bok\b|success|correct|match|verified|valid")
 _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
 _BAD = re.compile(
     r"(?i)\bfail(?:ed|ure|s)?\b|\bwrong\b|mismatch|incorrect|\berrors?\b|not (?:match|equal|correct)|does not match"

@@ -88,6 +88,8 @@ _TYPES = {
     "__nv_bfloat16": "__hip_bfloat16",
     "__nv_bfloat162": "__hip_bfloat162",
     "nv_bfloat16": "__hip_bfloat16",
+    "__float2bfloat16_rn": "__float2bfloat16",
+    "__trap": "__builtin_trap",
     "nv_bfloat162": "__hip_bfloat162",
     "cuComplex": "hipFloatComplex",
     "cuFloatComplex": "hipFloatComplex",

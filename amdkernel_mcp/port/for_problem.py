@@ -11,7 +11,7 @@ from amdkernel_mcp.counted import counted
 from amdkernel_mcp.errors import InputError
 from amdkernel_mcp.port.functions import Source
 from amdkernel_mcp.port.host_code import HostArithmeticError, HostCode, Launch
-from amdkernel_mcp.port.tokens import Token
+from amdkernel_mcp.port.tokens import Token, closing
 from amdkernel_mcp.problems.problem import Argument, Problem
 
 FLOATS = frozenset(["f16", "bf16", "f32", "f64"])
@@ -32,12 +32,17 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Bound:
-    """What a launch passes. sizes: expressions for scalars. fixed: numbers of the host, by the parameter's name."""
+    """What a launch passes.
+
+    sizes: expressions for scalars, fixed: numbers of the host, both by the parameter's name. tensors: shapes by the
+    host's names. cleared: outputs that the kernel adds to, by the parameter's name, with their number of elements.
+    """
 
     arguments: tuple[str, ...]
     sizes: Mapping[str, str]
     fixed: Mapping[str, str]
     tensors: Mapping[str, tuple[str, ...]]
+    cleared: Mapping[str, str]
     guesses: tuple[str, ...]
 
 
@@ -59,19 +64,28 @@ def bind(
     given: dict[str, str] = {name: argument.name for name, argument in arrays.items()}
     fixed: dict[str, str] = {}
     left: list[Parameter] = []
+    constants: dict[str, str] = {}  # of a host with one size: a size of the problem where one is left, else as they are
     for parameter in parameters:
         if parameter.pointer:
             continue
         words = passed.get(parameter.name, [])
         number = _number(host, words) if parameter.dtype in FLOATS else None
         known = _by_name(parameter, words, problem) or (None if number else _by_host(host, words))
-        if known:
+        if known and not known.isdigit():
             given[parameter.name] = known
+        elif known:
+            constants[parameter.name] = known
         elif number:
             fixed[parameter.name] = number
         else:
             left.append(parameter)
-    more, taken = _left_over(left, set(given.values()), problem)
+    used = set(given.values())
+    fixed_sizes = [each for each in parameters if each.name in constants]
+    if len(_free(problem, used, floats=False)) == len(fixed_sizes) and not left:
+        left = fixed_sizes
+    else:
+        given |= constants
+    more, taken = _left_over(left, used, problem)
     given |= more
     scalars = [each.name for each in parameters if not each.pointer and each.name in given]
     return Bound(
@@ -79,6 +93,11 @@ def bind(
         {name: given[name] for name in scalars},
         fixed,
         host.tensors,
+        {
+            name: " * ".join(_factor(each.text) for each in argument.shape or ()) or "1"
+            for name, argument in arrays.items()
+            if argument.role == "out" and roles[name] == "inout" and _adds(source, name)
+        },
         (*guesses, *taken),
     )
 
@@ -134,11 +153,7 @@ def _left_over(left: Sequence[Parameter], used: set[str], problem: Problem) -> t
     given: dict[str, str] = {}
     for floats in (False, True):
         waiting = [each.name for each in left if (each.dtype in FLOATS) == floats]
-        free = [
-            each.name
-            for each in problem.scalars
-            if (each.dtype.name in FLOATS) == floats and not any(re.search(rf"\b{each.name}\b", text) for text in used)
-        ]
+        free = _free(problem, used, floats=floats)
         if len(waiting) == len(free):
             given |= dict(zip(waiting, free, strict=True))
         elif len(waiting) == 1 and not floats:
@@ -148,6 +163,28 @@ def _left_over(left: Sequence[Parameter], used: set[str], problem: Problem) -> t
             listed = ", ".join(waiting)
             raise InputError(f"the host's code does not show what {listed} of the kernel is", hint=_HINT)
     return given, [f"{name} was taken as {what}" for name, what in given.items()]
+
+
+def _free(problem: Problem, used: set[str], *, floats: bool) -> list[str]:
+    """The problem's scalars of one kind that nothing stands for yet."""
+    of_kind = [each.name for each in problem.scalars if (each.dtype.name in FLOATS) == floats]
+    return [name for name in of_kind if not any(re.search(rf"\b{name}\b", text) for text in used)]
+
+
+def _adds(source: Source, name: str) -> bool:
+    """Whether an atomic or `+=` is made on the array: it must begin with zeros."""
+    tokens = source.tokens
+    for place, token in enumerate(tokens[:-1]):
+        if token.text != name:
+            continue
+        if tokens[place - 1].text == "&" or (
+            tokens[place - 1].text == "(" and tokens[place - 2].text.startswith("atomic")
+        ):
+            return True
+        end = closing(tokens, place + 1) + 1 if tokens[place + 1].text == "[" else place + 1
+        if end < len(tokens) and tokens[end].text == "+=":
+            return True
+    return False
 
 
 def _factor(text: str) -> str:

@@ -237,9 +237,7 @@ class HostCode:
                 end = closing(tokens, place + 1)
                 parts.append(str(_bytes_of(tokens[place + 2 : end], text)))
                 place = end + 1
-            elif token.text == "(" and (after := _after_cast(tokens, place)):
-                place = after
-            elif token.text == "static_cast" and (after := _after_template(tokens, place + 1)):
+            elif after := _after_cast(tokens, place):
                 place = after
             elif token.kind == "name" and (of := self._of_tensor(tokens, place)):
                 parts.append(of[0] if re.fullmatch(r"\w+", of[0]) else f"({of[0]})")
@@ -342,17 +340,14 @@ class HostCode:
 
 
 def _after_cast(tokens: Sequence[Token], place: int) -> int | None:
-    """The place behind `(unsigned int)`; None where the bracket begins something else."""
+    """The place behind `(unsigned int)` or `static_cast<int>`; None where something else begins."""
+    if tokens[place].text == "static_cast":
+        words = [each.text for each in tokens[place + 1 : place + 7]]
+        return place + 2 + words.index(">") if words[:1] == ["<"] and ">" in words else None
     at = place + 1
-    while at < len(tokens) and tokens[at].text in _CASTS:
+    while tokens[place].text == "(" and at < len(tokens) and tokens[at].text in _CASTS:
         at += 1
     return at + 1 if at > place + 1 and at < len(tokens) and tokens[at].text == ")" else None
-
-
-def _after_template(tokens: Sequence[Token], place: int) -> int | None:
-    """The place behind `<int>`."""
-    words = [each.text for each in tokens[place : place + 6]]
-    return place + words.index(">") + 1 if words[:1] == ["<"] and ">" in words else None
 
 
 def _bytes_of(tokens: Sequence[Token], text: str) -> int:

@@ -90,7 +90,11 @@ def header_files(names: CudaNames, includes: Iterable[str], *, identifiers: Iter
             found[name] = _ONE_LINE + '#include "cuda_cub.h"\n'
             found["cuda_cub.h"] = _AROUND.format("#include <hipcub/hipcub.hpp>\n") + _CUB
         elif name.startswith("thrust/"):
-            found[name] = _AROUND.format(f"#include_next <{name}>\n") + '#include "cuda_thrust.h"\n'
+            # rocThrust's own headers use transform without including it.
+            found[name] = (
+                _AROUND.format(f"#include_next <thrust/transform.h>\n#include_next <{name}>\n")
+                + '#include "cuda_thrust.h"\n'
+            )
             found["cuda_thrust.h"] = _AROUND.format("#include_next <thrust/execution_policy.h>\n") + _THRUST
         elif _COOPERATIVE.fullmatch(name):
             found[name] = _ONE_LINE

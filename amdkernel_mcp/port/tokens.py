@@ -138,7 +138,7 @@ def joined_launches(text: str) -> tuple[str, int]:
     count = 0
     for place, token in enumerate(tokens[:-2]):
         opened = _pieces(tokens, place, "<")
-        if not opened or tokens[place - 1].text not in (">",) and tokens[place - 1].kind != "name":
+        if not opened or (tokens[place - 1].text != ">" and tokens[place - 1].kind != "name"):
             continue
         depth, at = 0, place + opened
         while at < len(tokens) and (depth or tokens[at].text != ";"):

@@ -46,7 +46,7 @@ def test_what_no_plan_can_have_is_left_by_hand() -> None:
 
 
 def test_what_a_kernel_reads_and_writes_is_its_role_in_the_draft() -> None:
-    kernel = "__global__ void k(uint4* a, float* b, float* c, float* d) { c[0] = b[1]; d[0] += a[0].x; }"
+    kernel = "__global__ void k(uint4* a, float* b, float* c, float* d) { c[0] = b[1]; atomicAdd(d, a[0].x); }"
     problem = make_candidate(f"{kernel}\nvoid f() {{ k<<<1, 64>>>(a, b, c, d); }}", NAMES, "k").problem
     assert [line for line in problem.splitlines() if "role" in line or "dtype" in line] == [
         'dtype = "u32"', 'role = "in"', 'dtype = "f32"', 'role = "in"', 'dtype = "f32"', 'role = "out"',
@@ -102,12 +102,13 @@ KERNEL_FOR_IT = "__global__ void k(const float* a, float* b, {}) {{ b[blockIdx.x
         ("int n", "(out.numel() + 63) / 64, 64", "batch * dim",
          "grid=[((rows * cols) + 63) // 64] block=[64] lds=0 args=[x, y, rows * cols]"),
         ("int ROWS, int COLS", "ROWS, COLS", "R, C", "grid=[1] block=[1] lds=0 args=[x, y, rows, cols]"),
+        ("int w, int h", "W, 64", "W, H", "grid=[rows] block=[64] lds=0 args=[x, y, rows, cols]"),
         ("int n", "(total + 255) / 256, 256", "total",
          "grid=[((rows * cols) + 255) // 256] block=[256] lds=0 args=[x, y, rows * cols]"),
     ],
 )  # fmt: skip
 def test_a_kernel_takes_the_arguments_of_a_problem(parameters: str, launch: str, passed: str, plan: str) -> None:
-    text = KERNEL_FOR_IT.format(parameters) + SOFTMAX.format(launch, passed)
+    text = "#define W 32\n#define H 48\n" + KERNEL_FOR_IT.format(parameters) + SOFTMAX.format(launch, passed)
     made = make_candidate(text, NAMES, "k", load_problem("row_softmax"))
     assert made.text.splitlines()[0] == f"// amdkernel: launch k {plan}"
 
@@ -120,6 +121,17 @@ def test_a_number_of_the_host_becomes_one_of_the_kernel() -> None:
     made = make_candidate(text, NAMES, "k", load_problem("row_softmax"))
     assert "args=[x, y, rows, cols]" in made.text.splitlines()[0]
     assert "void k(const float* a, float* b, int n, int d) { float eps = 1e-5f; float two = 2.5f;" in made.text
+
+
+def test_an_output_that_the_kernel_adds_to_is_cleared_first() -> None:
+    text = "__global__ void k(const int* x, int* out, int n) { atomicAdd(&out[x[threadIdx.x]], 1); }\n"
+    made = make_candidate(
+        f"{text}void f(int n) {{ k<<<n / 64, 64>>>(x, h, n); }}", NAMES, "k", load_problem("histogram")
+    )
+    first, second = made.text.splitlines()[:2]
+    assert first == "// amdkernel: launch clear_out grid=[ceil_div(bins, 256)] block=[256] args=[counts, bins]"
+    assert second == "// amdkernel: launch k grid=[n // 64] block=[64] lds=0 args=[x, counts, n]"
+    assert "void clear_out(int * to, int n)" in made.text
 
 
 def test_a_kernel_that_does_not_fit_a_problem_is_refused() -> None:
