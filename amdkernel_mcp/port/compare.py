@@ -17,7 +17,7 @@ _TIME = re.compile(
 )
 _DEVICE = re.compile(
     r"(?i)\bgfx\w+|radeon|instinct|\bdevice\b.*:|compute cap|warp ?size|multiprocessor|\bSMs?\b|0x[0-9a-f]{8,}"
-    r"|\blaunch\w*\b.*\b(?:num_?blocks|blocks?|grid|threads)\b|\bgrid ?(?:dim|size)\b"  # sized by the device
+    r"|\blaunch\w*\b.*\b(?:num_?blocks|blocks?|grid|threads)\b|\bgrid ?(?:dim|size)\b|\bnum(?:ber of)?[ _]?blocks\b"  # sized by the device
 )
 _RESULT = re.compile(r"(?i)\d|\bpass|\berrors?\b|\bok\b|success|correct|match|verified|valid")
 _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")

@@ -87,6 +87,8 @@ _TYPES = {
     **FP8,
     "__nv_bfloat16": "__hip_bfloat16",
     "__nv_bfloat162": "__hip_bfloat162",
+    "__nv_bfloat16_raw": "__hip_bfloat16_raw",
+    "__nv_bfloat162_raw": "__hip_bfloat162_raw",
     "nv_bfloat16": "__hip_bfloat16",
     "__float2bfloat16_rn": "__float2bfloat16",
     "__trap": "__builtin_trap",

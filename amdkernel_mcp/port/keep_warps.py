@@ -19,12 +19,14 @@ _STAND_INS = {
     "curand_philox4x32_x.h": "cuda_rand.h",
     "cublas.h": "cuda_blas.h",
     "cublas_v2.h": "cuda_blas.h",
+    "cublasLt.h": "cuda_blas_lt.h",
 }
 """Our headers in the place of libraries that the sandbox does not have."""
 STANDS_IN_FOR = {
     "cuda_mma.h": "nvcuda::wmma by shuffles of ours: MFMA, WMMA or rocWMMA are the fast ways",
     "cuda_rand.h": "cuRAND by a generator of ours: other random numbers; hipRAND is AMD's library",
     "cuda_blas.h": "cuBLAS by plain loops of ours: hipBLAS is AMD's library",
+    "cuda_blas_lt.h": "cuBLASLt by plain loops of ours: hipBLASLt is AMD's library",
 }
 """What the answer says of each."""
 _OWN_SIGNATURE = frozenset(
@@ -107,7 +109,7 @@ def header_files(names: CudaNames, includes: Iterable[str], *, identifiers: Iter
         elif name in _STAND_INS:
             ours = _STAND_INS[name]
             found[name] = f'{_ONE_LINE}#include "{ours}"\n'
-            found |= {each: text for each, text in libraries.items() if each.startswith(ours.removesuffix(".h"))}
+            found |= {each: text for each, text in libraries.items() if each[:9] == ours[:9]}
         elif name.rpartition("/")[2] == "helper_math.h":
             found["helper_math.h"] = _ONE_LINE + libraries["cuda_vector_math.h"]
         elif _ASYNCHRONOUS.fullmatch(name):

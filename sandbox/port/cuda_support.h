@@ -40,6 +40,8 @@
 #endif
 #define __nv_bfloat16 __hip_bfloat16
 #define __nv_bfloat162 __hip_bfloat162
+#define __nv_bfloat16_raw __hip_bfloat16_raw
+#define __nv_bfloat162_raw __hip_bfloat162_raw
 typedef __hip_bfloat16 nv_bfloat16;
 typedef __hip_bfloat162 nv_bfloat162;
 typedef hipFloatComplex cuFloatComplex;

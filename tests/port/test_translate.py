@@ -147,6 +147,7 @@ def test_files_that_are_sent_have_names_below_the_source() -> None:
         ("time 3.2 ms\nok\n", "time 9.9 ms\nok\n", False),
         ("PASS\n", "FAIL\n", True),
         ("Device 0: gfx1100\n1\n", "Device 0: gfx942\n1\n", False),
+        ("numBlocks: 96\nsum 7\n", "numBlocks: 608\nsum 7\n", False),
         ("a\n", "a\nb\n", True),
         ("Launching 96 blocks of 64 threads\n7\n", "Launching 608 blocks of 64 threads\n7\n", False),
     ],
@@ -158,6 +159,7 @@ def test_results_are_compared_and_times_are_not(narrow: str, wide: str, differs:
 def test_times_and_devices_alone_are_no_result() -> None:
     assert Said(0, "Device 0: gfx942\nkernel time 3 us\nRunning\n", {}).results == 0
     assert Said(0, "Device 0: gfx942\nPASS\nsum 3\n", {}).results == 2
+    assert Said(0, "No errors\n", {}).results == 1
 
 
 @pytest.mark.parametrize(
