@@ -109,6 +109,7 @@ _TYPES = {
     "make_cuDoubleComplex": "make_hipDoubleComplex",
 }
 _LIBRARY = re.compile(r"(cublas|curand|cufft|cusparse)((?:Lt)?[A-Z_]\w*)?|(CUBLAS|CURAND|CUFFT|CUSPARSE)(_\w+)")
+_MADE = ("Extent", "Pos", "PitchedPtr")
 _ATTRIBUTE = ("cudaDevAttr", "hipDeviceAttribute")
 _CUDA = re.compile(r"cuda[A-Z]\w*")
 
@@ -129,6 +130,7 @@ class CudaNames:
         cuda, hip = _ATTRIBUTE
         table |= {cuda + name.removeprefix(hip): name for name in found if name.startswith(hip) and name != hip}
         table |= {f"CUDA_{name.removeprefix('HIP_')}": name for name in found if name.startswith("HIP_R_")}
+        table |= {f"make_cuda{name}": f"make_hip{name}" for name in _MADE}
         table |= {cuda: hip for cuda, hip in _OTHERS.items() if hip in found}
         return cls(found, frozenset(headers), table)
 

@@ -15,7 +15,7 @@ from amdkernel_mcp.execution.runner.program_build import build_program
 from amdkernel_mcp.execution.runner.program_files import Program
 from amdkernel_mcp.port.cuda_names import LIST_NAMES, CudaNames
 from amdkernel_mcp.port.keep_warps import FOLDER, flags_for, header_files, stand_ins
-from amdkernel_mcp.port.sources import CudaProgram, with_sizes
+from amdkernel_mcp.port.sources import OUTSIDE, CudaProgram, with_sizes
 from amdkernel_mcp.port.tokens import joined_launches, read_tokens
 from amdkernel_mcp.port.translate import Change, diff, hip_name, included, translate
 from amdkernel_mcp.progress import Progress
@@ -100,6 +100,9 @@ def port(sandbox: Sandbox, wanted: Wanted, on_progress: Progress) -> Ported:
 
 
 def _kept(program: CudaProgram, names: CudaNames) -> Ported:
+    # HIP's vectors have the operators that NVIDIA's helper_math.h defines once more.
+    left_out = [name for name in program.files if name.startswith(OUTSIDE) and name.endswith("/helper_math.h")]
+    program = replace(program, files={name: text for name, text in program.files.items() if name not in left_out})
     texts = list(program.files.values())
     includes = {name for text in texts for name in included(text)}
     words = {token.text for text in texts for token in read_tokens(text) if token.kind == "name"}
@@ -115,7 +118,10 @@ def _kept(program: CudaProgram, names: CudaNames) -> Ported:
     )
     return Ported(
         made,
-        changes=tuple(Change(what, 1, 1) for what in stand_ins(sorted(includes))),
+        changes=tuple(
+            Change(what, 1, 1)
+            for what in (*stand_ins(sorted(includes)), *(["helper_math.h by ours"] if left_out else []))
+        ),
         missing=tuple(names.missing(words)),
         sources={name: content.decode() for name, content in headers.items()},
     )

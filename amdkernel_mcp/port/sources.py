@@ -17,7 +17,7 @@ _UNITS = (".cu", ".cpp", ".cc", ".cxx")
 _MAIN = re.compile(r"\bmain\s*\(")
 _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*[<"]([^>"\n]+)[>"]', re.M)
 _SENT = re.compile(r"[\w.+-]+(?:/[\w.+-]+)*")
-_OUTSIDE = "include-"
+OUTSIDE = "include-"
 """Folders of headers that were named, by their order."""
 
 
@@ -121,7 +121,7 @@ class _Files:
         names = {each for name in _INCLUDE.findall(text) for each in (name, posixpath.join(inside, name))}
         for name in sorted(names):
             for number, folder in enumerate(self._include):
-                place = f"{_OUTSIDE}{number}/{name}"
+                place = f"{OUTSIDE}{number}/{name}"
                 if ".." not in Path(name).parts and place not in self._headers and (folder / name).is_file():
                     self._headers[place] = self._text(folder / name)
                     self._from_folders(self._headers[place], posixpath.dirname(name))

@@ -7,6 +7,7 @@ import pytest
 from amdkernel_mcp.errors import InputError
 from amdkernel_mcp.port.compare import Said, difference
 from amdkernel_mcp.port.cuda_names import CudaNames
+from amdkernel_mcp.port.functions import prints_on_gpu
 from amdkernel_mcp.port.keep_warps import header_files, stand_ins
 from amdkernel_mcp.port.sources import MOST_FILES, CudaProgram, read_file, read_folder, sent_files, with_sizes
 from amdkernel_mcp.port.tokens import joined_launches
@@ -154,6 +155,15 @@ def test_files_that_are_sent_have_names_below_the_source() -> None:
 )
 def test_results_are_compared_and_times_are_not(narrow: str, wide: str, differs: bool) -> None:
     assert (difference(Said(0, narrow, {}), Said(0, wide, {})) is not None) is differs
+
+
+def test_lines_of_kernels_may_come_in_any_order_and_those_of_the_host_may_not() -> None:
+    one, two = Said(0, "block 0\nblock 1\n", {}), Said(0, "block 1\nblock 0\n", {})
+    assert difference(one, two) is not None
+    assert difference(one, two, any_order=True) is None
+    assert difference(one, Said(0, "block 1\nblock 2\n", {}), any_order=True) is not None
+    assert prints_on_gpu('__global__ void k() { printf("a"); }')
+    assert not prints_on_gpu('__global__ void k() {}\nint main() { printf("a"); }')
 
 
 def test_times_and_devices_alone_are_no_result() -> None:

@@ -115,6 +115,7 @@ class Port(Verb[PortResult]):
     def _verified(self, means: Means, program: Program, narrow: Target, wide: Target) -> Verified:
         """By the outputs of a problem where one is named, else by what the program says and writes."""
         from amdkernel_mcp.engine.first_starts import started_program
+        from amdkernel_mcp.port.functions import prints_on_gpu
         from amdkernel_mcp.port.verify import Place, verified_by_checks, verify
 
         if self.options.problem is None:
@@ -122,7 +123,15 @@ class Port(Verb[PortResult]):
             started = started_program(program, "amdkernel run")
             for place in places:
                 means.steps.first_starts.admit_program(started, place.target, place.sandbox)
-            return verify(program, *places, timeout_s=self.options.timeout_s, on_progress=means.on_progress)
+            texts = [self.source, *self.options.others.values()]
+            prints = any(prints_on_gpu(text) for text in texts)
+            return verify(
+                program,
+                *places,
+                timeout_s=self.options.timeout_s,
+                on_progress=means.on_progress,
+                kernels_print=prints,
+            )
         problem = means.steps.problem(self.options.problem, means.by)
         first, second = (
             means.steps.check_program(
