@@ -62,10 +62,10 @@ def difference(narrow: Said, wide: Said, *, any_order: bool = False) -> str | No
     """
     if narrow.code != wide.code:
         return f"the exit code is {wide.code} on waves of 64 and {narrow.code} on waves of 32"
-    pairs = zip_longest(_lines(narrow.text), _lines(wide.text), fillvalue=(0, ""))
-    if any_order and Counter(line for _, line in _lines(narrow.text)) == Counter(line for _, line in _lines(wide.text)):
-        pairs = zip_longest(())
-    for (number, ours), (other, theirs) in pairs:
+    ours_all, theirs_all = _lines(narrow.text), _lines(wide.text)
+    if any_order and Counter(line for _, line in ours_all) == Counter(line for _, line in theirs_all):
+        ours_all = theirs_all = []
+    for (number, ours), (other, theirs) in zip_longest(ours_all, theirs_all, fillvalue=(0, "")):
         if not same_line(ours, theirs):
             shown = [text.strip()[:_SHOWN] for text in (theirs, ours)]
             return f"line {other or number} of its output: {shown[0]!r} on waves of 64, {shown[1]!r} on waves of 32"

@@ -148,7 +148,7 @@ def sent_files(files: Mapping[str, str]) -> dict[str, str]:
         parts = PurePosixPath(name).parts
         if not _SENT.fullmatch(name) or PurePosixPath(name).is_absolute() or ".." in parts or not name.endswith(_TEXT):
             hint = f"a path below the source, with one of the endings {' '.join(_TEXT)}"
-            raise InputError(f"{name[:80]!r} is no name of a source or header", hint=hint)
+            raise InputError(f"{name[:80]!r} cannot be a source or header", hint=hint)
     return dict(files)
 
 

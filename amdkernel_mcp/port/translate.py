@@ -67,13 +67,10 @@ DROPPED = frozenset(
         "cudaProfiler.h",
         "cuda_texture_types.h",
         "cuda_surface_types.h",
-        "surface_types.h",
-        "surface_functions.h",
         "texture_fetch_functions.h",
         "sm_61_intrinsics.h",
         "sm_32_intrinsics.h",
         "sm_30_intrinsics.h",
-        "channel_descriptor.h",
     ]
 )
 """Headers whose content is in hip_runtime.h, or that do nothing on an AMD GPU."""

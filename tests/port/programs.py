@@ -136,7 +136,7 @@ int main()
 """
 )
 SAME = {
-    "libraries that stand in": LIBRARIES,
+    "libraries by plain loops": LIBRARIES,
     "matrix fragments and random numbers": program(
         "    using namespace nvcuda;\n    __shared__ half a[256], b[256];\n    __shared__ float c[8][256];\n"
         "    a[t] = half(float(x[i] % 7));\n    b[t] = half(float(x[i] % 5));\n    __syncthreads();\n"

@@ -133,7 +133,7 @@ def test_a_launch_with_spaces_in_its_signs_is_joined(text: str, joined: str) -> 
 def test_files_that_are_sent_have_names_below_the_source() -> None:
     assert sent_files({"inc/a.cuh": "", "b.h": "x"}) == {"inc/a.cuh": "", "b.h": "x"}
     for name in ("../a.h", "/etc/a.h", "a.so", "inc//a.h", "a b.h", "inc/../../a.h"):
-        with pytest.raises(InputError, match="is no name of a source"):
+        with pytest.raises(InputError, match="cannot be a source"):
             sent_files({name: ""})
     with pytest.raises(InputError, match="at most"):
         sent_files({f"a{n}.h": "" for n in range(MOST_FILES + 1)})
