@@ -74,6 +74,17 @@ DROPPED = frozenset(
     ]
 )
 """Headers whose content is in hip_runtime.h, or that do nothing on an AMD GPU."""
+_OF_NVCC = {
+    "__CUDACC__": "__HIPCC__",
+    "__NVCC__": "__HIPCC__",
+    "__DRIVER_TYPES_H__": "HIP_INCLUDE_HIP_HIP_RUNTIME_API_H",
+    "__CUDA_RUNTIME_H__": "HIP_INCLUDE_HIP_HIP_RUNTIME_H",
+    "__grid_constant__": "",
+    "atomicInc_system": "atomicInc",
+    "atomicDec_system": "atomicDec",
+}
+"""Of the compiler and of guards that helpers ask for; HIP has one scope for these two atomics."""
+_OF_STRINGS = frozenset(["memset", "memcpy", "memcmp", "strlen", "strcmp", "strncmp", "strdup", "strcpy"])
 _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"\n]+)[>"]', re.M)
 
 
@@ -115,6 +126,9 @@ def translate(text: str, names: CudaNames, *, own_headers: Sequence[str] = (), m
     missing = names.missing(token.text for token in tokens if token.kind == "name")
     hints = cache_hints(token.text for token in tokens if token.kind == "name")
     start = "#include <hip/hip_runtime.h>\n"
+    words = {token.text for token in tokens if token.kind == "name"}
+    if words & _OF_STRINGS and not {"string.h", "cstring", "memory.h"} & set(included(text)):
+        hints = f"#include <string.h>\n{hints}"  # nvcc brings it along
     return Translated(work.applied(text).replace(start, start + hints, 1), work.changes(), tuple(missing))
 
 
@@ -216,8 +230,8 @@ def _names(tokens: Sequence[Token], names: CudaNames, work: _Edits) -> None:
         ]:
             start = tokens[place - 2].start
             work.replace(start, token.end, "namespace wmma = rocwmma", "`nvcuda::wmma` is `rocwmma`", token.line)
-        elif token.text in ("__CUDACC__", "__NVCC__"):
-            work.replace(token.start, token.end, "__HIPCC__")
+        elif token.text in _OF_NVCC:
+            work.replace(token.start, token.end, _OF_NVCC[token.text])
         elif hip := names.hip(token.text):
             work.replace(token.start, token.end, hip)
 

@@ -43,6 +43,9 @@ def hip(text: str) -> str:
         ("__shfl_sync(m, v, 0)", "__shfl_sync((unsigned long long)(m), v, 0)"),
         ("__shfl_sync(__activemask(), v, 0)", "__shfl_sync(__activemask(), v, 0)"),
         ("__syncwarp();", "__syncwarp();"),
+        ("#ifdef __DRIVER_TYPES_H__\n#endif", "#ifdef HIP_INCLUDE_HIP_HIP_RUNTIME_API_H\n#endif"),
+        ("void k(const __grid_constant__ int a);", "void k(const  int a);"),
+        ("memset(p, 0, 4);", "#include <string.h>\nmemset(p, 0, 4);"),
         ("cudaFuncSetAttribute(k<4>, a, 1)", "hipFuncSetAttribute(reinterpret_cast<const void*>(k<4>), a, 1)"),
         ("cudaMemcpyToSymbol(s, p, 4)", "hipMemcpyToSymbol(HIP_SYMBOL(s), p, 4)"),
         (
