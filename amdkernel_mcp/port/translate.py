@@ -85,6 +85,7 @@ _OF_NVCC = {
 }
 """Of the compiler and of guards that helpers ask for; HIP has one scope for these two atomics."""
 _OF_STRINGS = frozenset(["memset", "memcpy", "memcmp", "strlen", "strcmp", "strncmp", "strdup", "strcpy"])
+_STRINGS = re.compile(r"string\.h|cstring|memory\.h")
 _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"\n]+)[>"]', re.M)
 
 
@@ -127,7 +128,7 @@ def translate(text: str, names: CudaNames, *, own_headers: Sequence[str] = (), m
     hints = cache_hints(token.text for token in tokens if token.kind == "name")
     start = "#include <hip/hip_runtime.h>\n"
     words = {token.text for token in tokens if token.kind == "name"}
-    if words & _OF_STRINGS and not {"string.h", "cstring", "memory.h"} & set(included(text)):
+    if words & _OF_STRINGS and not any(_STRINGS.fullmatch(name) for name in included(text)):
         hints = f"#include <string.h>\n{hints}"  # nvcc brings it along
     return Translated(work.applied(text).replace(start, start + hints, 1), work.changes(), tuple(missing))
 
