@@ -4,7 +4,7 @@ from typing import Annotated
 
 from fastmcp import Context
 from fastmcp.tools import tool
-from pydantic import Field
+from pydantic import Field, WithJsonSchema
 
 from amdkernel_mcp.engine.verbs.port import Port, PortOptions
 from amdkernel_mcp.results.port import PortResult
@@ -28,6 +28,7 @@ _SCHEMA = {
     },
     "required": ["status"],
 }
+_HEADERS = {"type": "object", "description": "Name to text"}
 _Words = list[Annotated[str, Field(max_length=200)]]
 
 
@@ -36,22 +37,24 @@ async def port_cuda(
     ctx: Context,
     path: Path = None,
     source: Source = None,
+    headers: Annotated[dict[str, str], WithJsonSchema(_HEADERS), Field(max_length=64)] = {},  # noqa: B006 - never changed
     target: Target = None,
-    keep_warps: Annotated[bool, Field(description="Source untouched")] = False,
-    verify: Annotated[bool, Field(description="Run it on waves of 32 and 64")] = False,
+    keep_warps: Annotated[bool, Field(description="Source stays")] = False,
+    verify: Annotated[bool, Field(description="Run on both waves")] = False,
     arguments: Annotated[_Words, Field(description="argv", max_length=64)] = [],  # noqa: B006 - never changed
     defines: Annotated[_Words, Field(description="N=64", max_length=64)] = [],  # noqa: B006 - never changed
-    candidate: Annotated[str | None, Field(description="Kernel to take alone")] = None,
-    problem: Annotated[str | None, Field(description="Verify by its outputs")] = None,
+    candidate: Annotated[str | None, Field(description="One kernel")] = None,
+    problem: Annotated[str | None, Field(description="Its outputs decide")] = None,
     wait_s: WaitS = 45,
 ) -> PortResult:
-    """Port CUDA to HIP; lines that assume warps of 32.
+    """Port CUDA to HIP; find warps of 32.
 
     Next: check_kernel.
     """
     session = session_of(ctx)
-    program = session.candidate(path=path, source=source, extensions=True)
+    program, others = session.cuda_program(path=path, source=source, headers=headers)
     options = PortOptions(
+        others=others,
         keep_warps=keep_warps,
         verify=verify,
         arguments=tuple(arguments),
@@ -60,6 +63,5 @@ async def port_cuda(
         candidate=candidate,
         problem=session.problem(problem) if problem else None,
     )
-    name = program.file_name if path else "program.cu"
-    asked = Port(source=program.source, file_name=name, target=target, options=options)
+    asked = Port(source=program.source, file_name=program.file_name, target=target, options=options)
     return await session.long(ctx, asked, wait_s=wait_s)

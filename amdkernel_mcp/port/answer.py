@@ -10,7 +10,7 @@ from amdkernel_mcp.port.candidate import Candidate, device_sources
 from amdkernel_mcp.port.lint import Hit, lint
 from amdkernel_mcp.port.lint_classes import CLASSES
 from amdkernel_mcp.port.sources import CudaProgram
-from amdkernel_mcp.results.kernels import CompileResult, Finding
+from amdkernel_mcp.results.kernels import CheckResult, CompileResult, Finding
 from amdkernel_mcp.results.port import PortChange, PortHit, PortResult
 
 if TYPE_CHECKING:
@@ -107,7 +107,21 @@ def answer_about_candidate(made: Candidate, compiled: CompileResult, source: str
         lint=hits_of(CudaProgram(made.kernel, {made.kernel: device_sources(source)})),
         by_hand=list(made.by_hand),
         diagnostics=compiled.diagnostics,
-        launch=made.text.partition("\n")[0],
+        launch=made.launch,
+    )
+
+
+def answer_about_judged(made: Candidate, checked: CheckResult, source: str, *, target: str) -> PortResult:
+    """The answer about one kernel that was taken alone and checked."""
+    return PortResult(
+        verdict=checked.verdict,
+        reason=checked.reason,
+        target=target,
+        lint=hits_of(CudaProgram(made.kernel, {made.kernel: device_sources(source)})),
+        by_hand=list(made.by_hand),
+        diagnostics=checked.diagnostics,
+        findings=checked.findings,
+        launch=made.launch,
     )
 
 

@@ -11,17 +11,18 @@ from dataclasses import dataclass, field, replace
 from amdkernel_mcp.bundled import folder
 from amdkernel_mcp.errors import InputError
 from amdkernel_mcp.port.cuda_names import CudaNames
+from amdkernel_mcp.port.for_problem import FLOATS, Bound, Parameter, bind
 from amdkernel_mcp.port.functions import Function, Source
 from amdkernel_mcp.port.host_code import HostArithmeticError, HostCode, Launch, launches
-from amdkernel_mcp.port.tokens import Token, arguments, closing, read_tokens
+from amdkernel_mcp.port.tokens import Token, arguments, closing, joined_launches, read_tokens
 from amdkernel_mcp.port.translate import translate
+from amdkernel_mcp.problems.problem import Problem
 
 _DTYPES = {
     "float": "f32", "double": "f64", "half": "f16", "__half": "f16", "__hip_bfloat16": "bf16", "int": "i32",
     "int32_t": "i32", "unsigned": "u32", "uint32_t": "u32", "uint": "u32", "long": "i64", "int64_t": "i64",
     "size_t": "u64", "uint64_t": "u64", "char": "i8", "int8_t": "i8", "uint8_t": "u8", "short": "i16",
 }  # fmt: skip
-_FLOATS = frozenset(["f16", "bf16", "f32", "f64"])
 _INCLUDES = re.compile(r"^[ \t]*#[ \t]*include[^\n]*$", re.M)
 _HAS = re.compile(
     r".*<(?:(?:hip|hipcub|rocprim|rocwmma|thrust)/[^>]+|\w+|(?:math|std\w+|string|assert|float|limits)\.h)>.*"
@@ -39,17 +40,6 @@ _SMALL, _ODD = 1024, 3  # a case of a draft: at most, and by how much the second
 
 
 @dataclass(frozen=True)
-class Parameter:
-    """A parameter of a kernel: `pointer` with what it points at, else a scalar."""
-
-    name: str
-    dtype: str | None
-    pointer: bool
-    constant: bool
-    declared: str
-
-
-@dataclass(frozen=True)
 class Candidate:
     """The file of a candidate, and the draft of its problem. `by_hand`: what could not be read off the source."""
 
@@ -58,6 +48,11 @@ class Candidate:
     problem: str
     reference: str
     by_hand: tuple[str, ...] = ()
+
+    @property
+    def launch(self) -> str:
+        """The line that launches the kernel."""
+        return [line for line in self.text.splitlines() if line.startswith("// amdkernel: launch")][-1]
 
 
 def device_sources(text: str) -> str:
@@ -68,15 +63,22 @@ def device_sources(text: str) -> str:
     return "\n".join(found) if found else text
 
 
-def make_candidate(text: str, names: CudaNames, kernel: str) -> Candidate:
-    """The candidate of one kernel. Raises InputError where the source launches no kernel of this name."""
-    source = Source.of(device_sources(text))
+def make_candidate(text: str, names: CudaNames, kernel: str, problem: Problem | None = None) -> Candidate:
+    """The candidate of one kernel. problem: whose arguments the launch passes, in the place of a draft.
+
+    Raises InputError where the source launches no kernel of this name, or where it does not fit the problem.
+    """
+    source = Source.of(joined_launches(device_sources(text))[0])
     chosen = [each for each in launches(source) if each.kernel == kernel]
     functions = [each for each in source.functions if each.kernel and each.name == kernel]
     if not chosen or not functions:
         known = ", ".join(dict.fromkeys(each.kernel for each in launches(source))) or "none"
         raise InputError(f"the source launches no kernel {kernel!r}", hint=f"it launches {known}")
     draft = _Draft(source, functions[-1], chosen[0], names)
+    if problem is not None:
+        bound = draft.bind(problem)
+        if bound.fixed:
+            return make_candidate(_with_numbers(draft, bound.fixed), names, kernel, problem)
     line, by_hand = draft.launch_line()
     code = _device_code(source, kernel)
     device = translate(code, names, masks=False).text
@@ -86,14 +88,40 @@ def make_candidate(text: str, names: CudaNames, kernel: str) -> Candidate:
             device = device.replace(_RUNTIME, f"{_RUNTIME}#include <{header}>\n", 1)
     prelude = _warps() if _WARPS.search(device) else ""
     groups = _header("cooperative_reduce.h") if _GROUPS.search(source.text) else ""
-    text = "\n".join(filter(None, [line, _with_prelude(device, groups + prelude).strip(), draft.instance()])) + "\n"
+    text = (
+        "\n".join(
+            filter(None, [line, _with_prelude(device, groups + prelude).strip(), draft.clears(), draft.instance()])
+        )
+        + "\n"
+    )
     if prelude:
         by_hand.append("warps of 32 lanes are kept by the functions at its top; whole waves may be faster")
-    problem = draft.problem()
-    by_hand += [f"the shape of {name} is a guess: the host's allocation was not found" for name in draft.guessed]
     by_hand += [f"the type {name} of the host was taken as float" for name in draft.taken]
+    if problem is not None:
+        return Candidate(kernel, text, "", "", tuple(by_hand))
+    drafted = draft.problem()
+    by_hand += [f"the shape of {name} is a guess: the host's allocation was not found" for name in draft.guessed]
     by_hand.append("reference.py: what the kernel computes, in NumPy")
-    return Candidate(kernel, text, problem, draft.reference(), tuple(by_hand))
+    return Candidate(kernel, text, drafted, draft.reference(), tuple(by_hand))
+
+
+def _with_numbers(draft: _Draft, fixed: Mapping[str, str]) -> str:
+    """The source with these parameters as constants of the kernel, and without them in its launch."""
+    tokens, edits = draft.source.tokens, []
+    given = arguments(tokens, draft.function.opened)
+    constants = ""
+    for parameter, (begin, end), passed in zip(draft.parameters, given, draft.launch.passed, strict=False):
+        if parameter.name in fixed:
+            constants += f" {parameter.declared} {parameter.name} = {fixed[parameter.name]};"
+            for first, last in ((begin, end), passed):
+                comma = tokens[first - 1] if tokens[first - 1].text == "," else tokens[first]
+                edits.append((comma.start, tokens[last - 1].end, ""))
+    at = tokens[draft.function.body].end
+    edits.append((at, at, constants))
+    text = draft.source.text
+    for start, stop, by in sorted(edits, reverse=True):
+        text = text[:start] + by + text[stop:]
+    return text
 
 
 def _warps() -> str:
@@ -141,19 +169,34 @@ class _Draft:
     host: HostCode = field(init=False)
     guessed: list[str] = field(default_factory=list)
     taken: list[str] = field(default_factory=list)
+    bound: Bound | None = None
 
     def __post_init__(self) -> None:
         tokens = self.source.tokens
         self.launch = replace(self.launch, template=tuple(map(self._given_type, self.launch.template)))
         self.parameters = [self._parameter(tokens[a:b]) for a, b in arguments(tokens, self.function.opened)]
+        self._know({})
+
+    def bind(self, problem: Problem) -> Bound:
+        """Take a problem's arguments for the kernel's. Raises InputError where they do not fit."""
+        roles = {each.name: self._role(each.name) for each in self.parameters if each.pointer}
+        self.bound = bind(self.parameters, roles, self.source, self.launch, problem)
+        self._know(self.bound.sizes)
+        return self.bound
+
+    def _know(self, sizes: Mapping[str, str]) -> None:
+        """Read the host's code with its sizes by the kernel's names for them, or by these expressions."""
+        tokens = self.source.tokens
         passed: dict[str, str] = {}
         for parameter, (begin, end) in zip(self.parameters, self.launch.passed, strict=False):
-            if not parameter.pointer and parameter.dtype not in _FLOATS:
+            if not parameter.pointer and parameter.dtype not in FLOATS:
                 words = [each.text for each in tokens[begin:end]]
-                passed["".join(words)] = parameter.name
+                called = sizes.get(parameter.name, parameter.name)
+                called = called if called.isidentifier() or called.isdigit() else f"({called})"
+                passed["".join(words)] = called
                 if len(words) > 1 and words[-1].isidentifier():
-                    passed.setdefault(words[-1], parameter.name)
-        self.host = HostCode(self.source, self.launch, passed)
+                    passed.setdefault(words[-1], called)
+        self.host = HostCode(self.source, self.launch, passed, self.bound.tensors if self.bound else None)
 
     def _given_type(self, word: str) -> str:
         """A template's argument without names of the host: a number, a type of the source, or float."""
@@ -226,7 +269,28 @@ class _Draft:
             for name, size in self.host.assumed.items()
         ]
         template = f"<{', '.join(self.launch.template)}>" if self.launch.template else ""
-        return f"// amdkernel: launch {self.function.name}{template} {' '.join(parts)} lds={lds}", by_hand
+        clears = ""
+        if self.bound:
+            by_hand += self.bound.guesses
+            lds += f" args=[{', '.join(self.bound.arguments)}]"
+            for name, size in self.bound.cleared.items():
+                given = self.bound.arguments[[each.name for each in self.parameters].index(name)]
+                sizes = f"grid=[ceil_div({size}, 256)] block=[256] args=[{given}, {size}]"
+                clears += f"\n// amdkernel: launch clear_{name} {sizes}"
+        line = f"// amdkernel: launch {self.function.name}{template} {' '.join(parts)} lds={lds}"
+        return f"{clears}\n{line}".strip(), by_hand
+
+    def clears(self) -> str:
+        """Kernels that clear what the kernel adds to, as the host does."""
+        text = ""
+        for each in self.parameters:
+            if self.bound and each.name in self.bound.cleared:
+                to = f"{each.declared} to, int n"
+                text += (
+                    f'\nextern "C" __global__ void clear_{each.name}({to})\n{{\n'
+                    "    int i = blockIdx.x * 256 + threadIdx.x;\n    if (i < n)\n        to[i] = 0;\n}"
+                )
+        return text.strip()
 
     def instance(self) -> str:
         """The instance of a template that the plan launches."""
@@ -245,13 +309,13 @@ class _Draft:
                 shape = self.host.elements(self.source.tokens[begin:end])
                 if shape is None:
                     self.guessed.append(parameter.name)
-                    shape = " * ".join([each.name for each in scalars if each.dtype not in _FLOATS][:2]) or "1"
+                    shape = " * ".join([each.name for each in scalars if each.dtype not in FLOATS][:2]) or "1"
                 role = "in" if parameter.constant else self._role(parameter.name)
                 lines += [f'shape = ["{shape}"]', f'role = "{role}"']
-                lines += ['init = "normal"'] * (role != "out" and (parameter.dtype or "f32") in _FLOATS)
-                lines += ['init = "integers(0, 100)"'] * (role != "out" and (parameter.dtype or "f32") not in _FLOATS)
+                lines += ['init = "normal"'] * (role != "out" and (parameter.dtype or "f32") in FLOATS)
+                lines += ['init = "integers(0, 100)"'] * (role != "out" and (parameter.dtype or "f32") not in FLOATS)
             lines.append("")
-        sized = any(each.dtype not in _FLOATS for each in scalars)
+        sized = any(each.dtype not in FLOATS for each in scalars)
         for less in (0, _ODD) if sized else (0,):
             lines.append("[[cases]]")
             for parameter in scalars:
@@ -286,6 +350,8 @@ class _Draft:
                 continue
             if tokens[place - 1].text == "&" and tokens[place - 2].text == "(":
                 return "inout"  # an atomic
+            if tokens[place - 1].text == "(" and tokens[place - 2].text.startswith("atomic"):
+                return "inout"
             end = place + 1
             if tokens[end].text == "[":
                 end = closing(tokens, end) + 1
@@ -296,7 +362,7 @@ class _Draft:
         return "inout" if reads and writes else "in" if reads else "out"
 
     def _value(self, parameter: Parameter, less: int) -> str:
-        if parameter.dtype in _FLOATS:
+        if parameter.dtype in FLOATS:
             return "1.0" if not less else "0.5"
         place = self.parameters.index(parameter)
         begin, end = self.launch.passed[place] if place < len(self.launch.passed) else (0, 0)

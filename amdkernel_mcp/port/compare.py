@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import zip_longest
@@ -17,9 +18,10 @@ _TIME = re.compile(
 )
 _DEVICE = re.compile(
     r"(?i)\bgfx\w+|radeon|instinct|\bdevice\b.*:|compute cap|warp ?size|multiprocessor|\bSMs?\b|0x[0-9a-f]{8,}"
-    r"|\blaunch\w*\b.*\b(?:num_?blocks|blocks?|grid|threads)\b|\bgrid ?(?:dim|size)\b"  # sized by the device
+    r"|\blaunch\w*\b.*\b(?:num_?blocks|blocks?|grid|threads)\b|\bgrid ?(?:dim|size)\b"  # sized by it
+    r"|\bnum(?:ber of)?[ _]?blocks\b"
 )
-_RESULT = re.compile(r"(?i)\d|\bpass|\bok\b|success|correct|match|verified|valid")
+_RESULT = re.compile(r"(?i)\d|\bpass|\berrors?\b|\bok\b|success|correct|match|verified|valid")
 _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?")
 _BAD = re.compile(
     r"(?i)\bfail(?:ed|ure|s)?\b|\bwrong\b|mismatch|incorrect|\berrors?\b|not (?:match|equal|correct)|does not match"
@@ -53,12 +55,17 @@ class Said:
         return len(lines) + len(self.files)
 
 
-def difference(narrow: Said, wide: Said) -> str | None:
-    """The first thing that is not the same, as a sentence; None where all is."""
+def difference(narrow: Said, wide: Said, *, any_order: bool = False) -> str | None:
+    """The first thing that is not the same, as a sentence; None where all is.
+
+    any_order: kernels print, and their lines come in the order of their workgroups, which is none.
+    """
     if narrow.code != wide.code:
         return f"the exit code is {wide.code} on waves of 64 and {narrow.code} on waves of 32"
-    pairs = zip_longest(_lines(narrow.text), _lines(wide.text), fillvalue=(0, ""))
-    for (number, ours), (other, theirs) in pairs:
+    ours_all, theirs_all = _lines(narrow.text), _lines(wide.text)
+    if any_order and Counter(line for _, line in ours_all) == Counter(line for _, line in theirs_all):
+        ours_all = theirs_all = []
+    for (number, ours), (other, theirs) in zip_longest(ours_all, theirs_all, fillvalue=(0, "")):
         if not same_line(ours, theirs):
             shown = [text.strip()[:_SHOWN] for text in (theirs, ours)]
             return f"line {other or number} of its output: {shown[0]!r} on waves of 64, {shown[1]!r} on waves of 32"

@@ -87,7 +87,11 @@ _TYPES = {
     **FP8,
     "__nv_bfloat16": "__hip_bfloat16",
     "__nv_bfloat162": "__hip_bfloat162",
+    "__nv_bfloat16_raw": "__hip_bfloat16_raw",
+    "__nv_bfloat162_raw": "__hip_bfloat162_raw",
     "nv_bfloat16": "__hip_bfloat16",
+    "__float2bfloat16_rn": "__float2bfloat16",
+    "__trap": "__builtin_trap",
     "nv_bfloat162": "__hip_bfloat162",
     "cuComplex": "hipFloatComplex",
     "cuFloatComplex": "hipFloatComplex",
@@ -104,6 +108,8 @@ _TYPES = {
     "make_cuFloatComplex": "make_hipFloatComplex",
     "make_cuDoubleComplex": "make_hipDoubleComplex",
 }
+_LIBRARY = re.compile(r"(cublas|curand|cufft|cusparse)((?:Lt)?[A-Z_]\w*)?|(CUBLAS|CURAND|CUFFT|CUSPARSE)(_\w+)")
+_MADE = ("Extent", "Pos", "PitchedPtr")
 _ATTRIBUTE = ("cudaDevAttr", "hipDeviceAttribute")
 _CUDA = re.compile(r"cuda[A-Z]\w*")
 
@@ -124,12 +130,16 @@ class CudaNames:
         cuda, hip = _ATTRIBUTE
         table |= {cuda + name.removeprefix(hip): name for name in found if name.startswith(hip) and name != hip}
         table |= {f"CUDA_{name.removeprefix('HIP_')}": name for name in found if name.startswith("HIP_R_")}
+        table |= {f"make_cuda{name}": f"make_hip{name}" for name in _MADE}
         table |= {cuda: hip for cuda, hip in _OTHERS.items() if hip in found}
         return cls(found, frozenset(headers), table)
 
     def hip(self, name: str) -> str | None:
         """HIP's name, None where it has none. Where the two differ by letters' case, that of HIP."""
         known = self.table.get(name) or _TYPES.get(name)
+        if library := _LIBRARY.fullmatch(name):  # these four have CUDA's names behind another prefix
+            small, rest, large, constant = library.groups()
+            return f"hip{small[2:]}{rest or ''}" if small else f"HIP{large[2:]}{constant}"
         if known or not _CUDA.fullmatch(name):
             return known
         wanted = name.replace(*_ATTRIBUTE) if name.startswith(_ATTRIBUTE[0]) else f"hip{name[4:]}"

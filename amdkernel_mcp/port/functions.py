@@ -200,3 +200,9 @@ def _end_of_value(tokens: Sequence[Token], place: int, end: int) -> int:
             break
         place += 1
     return place
+
+
+def prints_on_gpu(text: str) -> bool:
+    """Whether a function of the GPU calls printf."""
+    source = Source.of(text)
+    return any(token.text == "printf" for each in source.on_gpu for token in source.tokens[each.body : each.end])

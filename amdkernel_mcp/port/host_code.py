@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 from collections.abc import Mapping, Sequence
@@ -20,6 +21,7 @@ _CEILING = re.compile(r"(?i)(?:\w*_)?(?:ceil_?div|div_?ceil|div_?up|cdiv|iDivUp|
 _CASTS = frozenset(
     ["int", "unsigned", "long", "size_t", "uint", "uint32_t", "int64_t", "float", "double", "static_cast"]
 )
+_SAME_SHAPE = frozenset(["contiguous", "to", "cuda", "clone", "detach", "cpu", "toType"])
 _BYTES = {
     "char": 1, "bool": 1, "uint8_t": 1, "int8_t": 1, "half": 2, "__half": 2, "short": 2, "__hip_bfloat16": 2,
     "float": 4, "int": 4, "unsigned": 4, "uint32_t": 4, "double": 8, "long": 8, "size_t": 8, "float2": 8, "float4": 16,
@@ -89,11 +91,25 @@ def _split(tokens: Sequence[Token], begin: int, end: int) -> list[tuple[int, int
 
 
 class HostCode:
-    """The host code around one launch. `names`: what a plan calls what the host passes, by the host's tokens."""
+    """The host code around one launch.
 
-    def __init__(self, source: Source, launch: Launch, names: Mapping[str, str]) -> None:
+    names: what a plan calls what the host passes, by the host's tokens. tensors: shapes by the host's names.
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        launch: Launch,
+        names: Mapping[str, str],
+        tensors: Mapping[str, tuple[str, ...]] | None = None,
+    ) -> None:
         self._source, self._launch, self._names = source, launch, names
         self._function: Function | None = source.enclosing(launch.place)
+        self.tensors = dict(tensors or {})
+        for name, shape in (tensors or {}).items():
+            while (made := self.given(name)) and len(made) > 2 and made[2].text in _SAME_SHAPE:
+                name = made[0].text
+                self.tensors[name] = shape
         self._block = "256"
         self.assumed: dict[str, str] = {}  # sizes of a block that the host's function is given
 
@@ -221,8 +237,11 @@ class HostCode:
                 end = closing(tokens, place + 1)
                 parts.append(str(_bytes_of(tokens[place + 2 : end], text)))
                 place = end + 1
-            elif token.text == "(" and (after := _after_cast(tokens, place)):
+            elif after := _after_cast(tokens, place):
                 place = after
+            elif token.kind == "name" and (of := self._of_tensor(tokens, place)):
+                parts.append(of[0] if re.fullmatch(r"\w+", of[0]) else f"({of[0]})")
+                place = of[1]
             elif token.kind == "name" and [each.text for each in tokens[place + 1 : place + 2]] == ["."]:
                 parts.append(self._member(tokens, place, text))
                 place += 3
@@ -253,6 +272,36 @@ class HostCode:
             raise HostArithmeticError(f"{name}.{member} in {text[:60]}")
         size = dimensions[_XYZ.index(member)] if _XYZ.index(member) < len(dimensions) else "1"
         return size if re.fullmatch(r"\w+", size) else f"({size})"
+
+    def _of_tensor(self, tokens: Sequence[Token], place: int) -> tuple[str, int] | None:
+        """`x.numel()`, `x.size(1)`, `x.sizes()[1]` or a name for `x.sizes()` before `[1]`, and the place behind it."""
+        name, words = tokens[place].text, [each.text for each in tokens[place + 1 : place + 6]]
+        if words[:1] == ["["]:
+            sizes = [each.text for each in self.given(name) or ()]
+            shape, opened = self.shape(sizes[0]) if sizes[1:] == [".", "sizes", "(", ")"] else None, place + 1
+        elif words[:1] == ["."]:
+            shape, opened = self.shape(name), place + {"size": 3, "sizes": 5, "numel": 3}.get(words[1], 3)
+        else:
+            return None
+        if shape is None or opened >= len(tokens):
+            return None
+        if words[:2] == [".", "numel"]:
+            return " * ".join(each if re.fullmatch(r"\w+", each) else f"({each})" for each in shape) or "1", place + 5
+        end = closing(tokens, opened)
+        at = self._source.constants.value(tokens[opened + 1 : end])
+        if at is None or not -len(shape) <= at < len(shape):
+            return None
+        return shape[at], end + 1
+
+    def shape(self, name: str, depth: int = 0) -> tuple[str, ...] | None:
+        """Of a tensor of the host that is passed, or that has the shape of one that is."""
+        if name in self.tensors or depth > _DEPTH:
+            return self.tensors.get(name)
+        made = [each.text for each in self.given(name) or ()]
+        if len(made) > 2 and made[1] == "." and made[2] in _SAME_SHAPE:
+            return self.shape(made[0], depth + 1)
+        like = next((at for at, word in enumerate(made) if word.endswith("_like")), None)
+        return self.shape(made[like + 2], depth + 1) if like is not None and like + 2 < len(made) else None
 
     def _passes(self, tokens: Sequence[Token]) -> bool:
         """Whether a name in it is one that the kernel gets."""
@@ -291,9 +340,12 @@ class HostCode:
 
 
 def _after_cast(tokens: Sequence[Token], place: int) -> int | None:
-    """The place behind `(unsigned int)`; None where the bracket begins something else."""
+    """The place behind `(unsigned int)` or `static_cast<int>`; None where something else begins."""
+    if tokens[place].text == "static_cast":
+        words = [each.text for each in tokens[place + 1 : place + 7]]
+        return place + 2 + words.index(">") if words[:1] == ["<"] and ">" in words else None
     at = place + 1
-    while at < len(tokens) and tokens[at].text in _CASTS:
+    while tokens[place].text == "(" and at < len(tokens) and tokens[at].text in _CASTS:
         at += 1
     return at + 1 if at > place + 1 and at < len(tokens) and tokens[at].text == ")" else None
 
@@ -309,4 +361,11 @@ def _bytes_of(tokens: Sequence[Token], text: str) -> int:
 
 
 def _tidy(text: str) -> str:
-    return text.replace("( ", "(").replace(" )", ")")
+    """Without spaces inside of brackets, and without brackets around the whole."""
+    text = text.replace("( ", "(").replace(" )", ")")
+    while text.startswith("(") and text.endswith(")"):
+        depths = itertools.accumulate((each == "(") - (each == ")") for each in text[:-1])
+        if 0 in depths:
+            break
+        text = text[1:-1]
+    return text

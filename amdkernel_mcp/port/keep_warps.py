@@ -12,6 +12,23 @@ from amdkernel_mcp.port.translate import DROPPED, LOADS, STORES, cache_hints
 FOLDER = "cuda-on-hip"
 _ALWAYS = ("cuda.h", "cuda_runtime_api.h", "cuda_fp16.h", "cuda_bf16.h", "cuComplex.h", "math_constants.h")
 _HELPERS = ("helper_cuda.h", "helper_functions.h", "helper_string.h", "helper_timer.h", "helper_math_constants.h")
+_STAND_INS = {
+    "mma.h": "cuda_mma.h",
+    "curand.h": "cuda_rand.h",
+    "curand_kernel.h": "cuda_rand.h",
+    "curand_philox4x32_x.h": "cuda_rand.h",
+    "cublas.h": "cuda_blas.h",
+    "cublas_v2.h": "cuda_blas.h",
+    "cublasLt.h": "cuda_blas_lt.h",
+}
+"""Our headers in the place of libraries that the sandbox does not have."""
+STANDS_IN_FOR = {
+    "cuda_mma.h": "nvcuda::wmma by shuffles of ours: MFMA, WMMA or rocWMMA are the fast ways",
+    "cuda_rand.h": "cuRAND by a generator of ours: other random numbers; hipRAND is AMD's library",
+    "cuda_blas.h": "cuBLAS by plain loops of ours: hipBLAS is AMD's library",
+    "cuda_blas_lt.h": "cuBLASLt by plain loops of ours: hipBLASLt is AMD's library",
+}
+"""What the answer says of each."""
 _OWN_SIGNATURE = frozenset(
     [
         "cudaEventCreate",
@@ -34,6 +51,13 @@ _ONE_LINE = "#pragma once\n#include <cuda_runtime.h>\n"
 _AROUND = '#pragma once\n#include <cuda_runtime.h>\n#include "cuda_warps_off.h"\n{}#include "cuda_warps_back.h"\n'
 _STANDARD = "namespace cuda { namespace std = ::std; }\n"
 _THRUST = "namespace thrust { namespace cuda = ::thrust::hip; }\n"
+_MARKS = """inline int nvtxRangePushA(const char *) { return 0; }
+inline int nvtxRangePop() { return 0; }
+#define nvtxRangePush nvtxRangePushA
+inline void nvtxMarkA(const char *) {}
+#define nvtxMark nvtxMarkA
+inline void nvtxNameOsThreadA(unsigned, const char *) {}
+"""
 _CUB = """namespace cub {
 using namespace hipcub;
 template <class T, int Lanes = 32> using WarpReduce = hipcub::WarpReduce<T, Lanes>;
@@ -55,6 +79,7 @@ def header_files(names: CudaNames, includes: Iterable[str], *, identifiers: Iter
     helper = found.pop("helper_cuda.h")
     cooperative = found.pop("cooperative_reduce.h")
     asynchronous = found.pop("cuda_async.h")
+    libraries = {name: found.pop(name) for name in (*STANDS_IN_FOR, "cuda_blas_vectors.h", "cuda_vector_math.h")}
     table = dict(names.table)
     table |= {name: hip for name in identifiers if name.startswith("cuda") and (hip := names.hip(name))}
     pairs = sorted((cuda, hip) for cuda, hip in table.items() if cuda not in _OWN_SIGNATURE)
@@ -67,7 +92,11 @@ def header_files(names: CudaNames, includes: Iterable[str], *, identifiers: Iter
             found[name] = _ONE_LINE + '#include "cuda_cub.h"\n'
             found["cuda_cub.h"] = _AROUND.format("#include <hipcub/hipcub.hpp>\n") + _CUB
         elif name.startswith("thrust/"):
-            found[name] = _AROUND.format(f"#include_next <{name}>\n") + '#include "cuda_thrust.h"\n'
+            # rocThrust's own headers use transform without including it.
+            found[name] = (
+                _AROUND.format(f"#include_next <thrust/transform.h>\n#include_next <{name}>\n")
+                + '#include "cuda_thrust.h"\n'
+            )
             found["cuda_thrust.h"] = _AROUND.format("#include_next <thrust/execution_policy.h>\n") + _THRUST
         elif _COOPERATIVE.fullmatch(name):
             found[name] = _ONE_LINE
@@ -77,6 +106,12 @@ def header_files(names: CudaNames, includes: Iterable[str], *, identifiers: Iter
         elif name.rpartition("/")[2] in _HELPERS:
             found[name.rpartition("/")[2]] = _ONE_LINE + '#include "cuda_helpers.h"\n'
             found["cuda_helpers.h"] = helper
+        elif name in _STAND_INS:
+            ours = _STAND_INS[name]
+            found[name] = f'{_ONE_LINE}#include "{ours}"\n'
+            found |= {each: text for each, text in libraries.items() if each[:9] == ours[:9]}
+        elif name.rpartition("/")[2] == "helper_math.h":
+            found["helper_math.h"] = _ONE_LINE + libraries["cuda_vector_math.h"]
         elif _ASYNCHRONOUS.fullmatch(name):
             found[name] = _ONE_LINE + '#include <atomic>\n#include "cuda_async.h"\n'
             found["cuda_async.h"] = asynchronous
@@ -87,20 +122,20 @@ def header_files(names: CudaNames, includes: Iterable[str], *, identifiers: Iter
         elif name.startswith("cuda/std/"):
             found[name] = f"{_ONE_LINE}#include <{name.removeprefix('cuda/std/')}>\n{_STANDARD}"
         elif name.startswith("nvtx3/"):
-            found[name] = _ONE_LINE
-    if "nvToolsExt.h" in found:
-        found["nvToolsExt.h"] = (
-            _ONE_LINE
-            + "inline int nvtxRangePushA(const char *) { return 0; }\n"
-            + ("inline int nvtxRangePop() { return 0; }\n#define nvtxRangePush nvtxRangePushA\n")
-        )
+            found[name] = f'{_ONE_LINE}#include "../nvToolsExt.h"\n'
+    found["nvToolsExt.h"] = _ONE_LINE + _MARKS
     return {f"{FOLDER}/{name}": text.encode() for name, text in found.items()}
+
+
+def stand_ins(includes: Iterable[str]) -> list[str]:
+    """What stands in for a library of NVIDIA, a sentence for each."""
+    return [STANDS_IN_FOR[each] for each in dict.fromkeys(_STAND_INS[name] for name in includes if name in _STAND_INS)]
 
 
 def flags_for(texts: Sequence[str]) -> tuple[str, ...]:
     """Compiler flags with which these sources are read as nvcc reads them."""
     flags = ["-include", "cuda_runtime.h"]
-    if any("__CUDACC__" in text for text in texts):
+    if any("__CUDACC__" in text or "__NVCC__" in text for text in texts):
         flags.append("-DCUDA_WARP_CUDACC")
     if any(_ROUNDED.search(text) for text in texts):
         flags.append("-DOCML_BASIC_ROUNDED_OPERATIONS")  # HIP has them only then

@@ -14,9 +14,9 @@ from amdkernel_mcp.errors import SandboxError
 from amdkernel_mcp.execution.runner.program_build import build_program
 from amdkernel_mcp.execution.runner.program_files import Program
 from amdkernel_mcp.port.cuda_names import LIST_NAMES, CudaNames
-from amdkernel_mcp.port.keep_warps import FOLDER, flags_for, header_files
-from amdkernel_mcp.port.sources import CudaProgram, with_sizes
-from amdkernel_mcp.port.tokens import read_tokens
+from amdkernel_mcp.port.keep_warps import FOLDER, flags_for, header_files, stand_ins
+from amdkernel_mcp.port.sources import OUTSIDE, CudaProgram, with_sizes
+from amdkernel_mcp.port.tokens import joined_launches, read_tokens
 from amdkernel_mcp.port.translate import Change, diff, hip_name, included, translate
 from amdkernel_mcp.runner_protocol.records import PROGRAM
 from amdkernel_mcp.work import Work
@@ -71,6 +71,8 @@ def port(sandbox: Sandbox, wanted: Wanted, work: Work) -> Ported:
     """
     names = hip_names(sandbox)
     sized, flags = with_sizes(wanted.program, wanted.defines)
+    joined = {name: joined_launches(text) for name, text in sized.files.items()}
+    sized = replace(sized, files={name: text for name, (text, _) in joined.items()})
     made = _kept(sized, names) if wanted.keep_warps else _translated(sized, names)
     made = replace(made, program=replace(made.program, arguments=wanted.arguments, flags=(*made.program.flags, *flags)))
     known: list[str] = []
@@ -85,6 +87,8 @@ def port(sandbox: Sandbox, wanted: Wanted, work: Work) -> Ported:
         known += again
     found = tuple(dict.fromkeys(parse_diagnostics(text, program.sources[0])))  # each architecture says the same
     changes = made.changes
+    if count := sum(times for _, times in joined.values()):
+        changes += (Change("spaces inside of `<<<` and `>>>` left out: clang takes none", count, 1),)
     if known:
         changes += (Change(f"the program's own {', '.join(known)} kept next to HIP's", len(known), 1),)
     made = replace(made, diagnostics=found, changes=changes)
@@ -96,6 +100,9 @@ def port(sandbox: Sandbox, wanted: Wanted, work: Work) -> Ported:
 
 
 def _kept(program: CudaProgram, names: CudaNames) -> Ported:
+    # HIP's vectors have the operators that NVIDIA's helper_math.h defines once more.
+    left_out = [name for name in program.files if name.startswith(OUTSIDE) and name.endswith("/helper_math.h")]
+    program = replace(program, files={name: text for name, text in program.files.items() if name not in left_out})
     texts = list(program.files.values())
     includes = {name for text in texts for name in included(text)}
     words = {token.text for text in texts for token in read_tokens(text) if token.kind == "name"}
@@ -111,6 +118,10 @@ def _kept(program: CudaProgram, names: CudaNames) -> Ported:
     )
     return Ported(
         made,
+        changes=tuple(
+            Change(what, 1, 1)
+            for what in (*stand_ins(sorted(includes)), *(["helper_math.h by ours"] if left_out else []))
+        ),
         missing=tuple(names.missing(words)),
         sources={name: content.decode() for name, content in headers.items()},
     )

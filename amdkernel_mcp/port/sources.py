@@ -16,7 +16,8 @@ _TEXT = (".cu", ".cuh", ".cpp", ".cc", ".cxx", ".c", ".h", ".hpp", ".hh", ".inl"
 _UNITS = (".cu", ".cpp", ".cc", ".cxx")
 _MAIN = re.compile(r"\bmain\s*\(")
 _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*[<"]([^>"\n]+)[>"]', re.M)
-_OUTSIDE = "include-"
+_SENT = re.compile(r"[\w.+-]+(?:/[\w.+-]+)*")
+OUTSIDE = "include-"
 """Folders of headers that were named, by their order."""
 
 
@@ -42,6 +43,11 @@ class CudaProgram:
         last = re.compile(rf'["/]{re.escape(PurePosixPath(name).name)}"')
         included = any(last.search(text) for text in self.files.values())
         return included or bool(_MAIN.search(self.files[name]))
+
+
+def read_program(path: Path, include: Sequence[Path] = ()) -> CudaProgram:
+    """The program of a file or of a folder. include: folders of further headers. Raises InputError."""
+    return (read_folder if path.is_dir() else read_file)(path, include)
 
 
 def read_folder(folder: Path, include: Sequence[Path] = ()) -> CudaProgram:
@@ -115,7 +121,7 @@ class _Files:
         names = {each for name in _INCLUDE.findall(text) for each in (name, posixpath.join(inside, name))}
         for name in sorted(names):
             for number, folder in enumerate(self._include):
-                place = f"{_OUTSIDE}{number}/{name}"
+                place = f"{OUTSIDE}{number}/{name}"
                 if ".." not in Path(name).parts and place not in self._headers and (folder / name).is_file():
                     self._headers[place] = self._text(folder / name)
                     self._from_folders(self._headers[place], posixpath.dirname(name))
@@ -132,6 +138,18 @@ class _Files:
             return path.read_text(errors="replace")
         except OSError as error:
             raise InputError(f"the file cannot be read: {error.strerror}", file=str(path)) from None
+
+
+def sent_files(files: Mapping[str, str]) -> dict[str, str]:
+    """Further files that a caller sent, by the names that sources include them by. Raises InputError."""
+    if len(files) > MOST_FILES or sum(len(text.encode(errors="replace")) for text in files.values()) > MOST_BYTES:
+        raise InputError(f"a program may have {MOST_FILES} files and {MOST_BYTES >> 20} MiB at most")
+    for name in files:
+        parts = PurePosixPath(name).parts
+        if not _SENT.fullmatch(name) or PurePosixPath(name).is_absolute() or ".." in parts or not name.endswith(_TEXT):
+            hint = f"a path below the source, with one of the endings {' '.join(_TEXT)}"
+            raise InputError(f"{name[:80]!r} cannot be a source or header", hint=hint)
+    return dict(files)
 
 
 def with_headers(text: str, others: Mapping[str, str]) -> str:

@@ -129,3 +129,40 @@ def arguments(tokens: Sequence[Token], opened: int) -> list[tuple[int, int]]:
             found.append((begin, place))
             begin = place + 1
     return [*found, (begin, end)] if begin < end else found
+
+
+def joined_launches(text: str) -> tuple[str, int]:
+    """`text` with `<<<` and `>>>` in one piece, which nvcc takes with spaces inside and clang does not; how many."""
+    tokens = read_tokens(text)
+    edits: list[tuple[int, int, str]] = []
+    count = 0
+    for place, token in enumerate(tokens[:-2]):
+        opened = _pieces(tokens, place, "<")
+        if not opened or (tokens[place - 1].text != ">" and tokens[place - 1].kind != "name"):
+            continue
+        depth, at = 0, place + opened
+        while at < len(tokens) and (depth or tokens[at].text != ";"):
+            depth += (tokens[at].text in ("(", "[", "{")) - (tokens[at].text in (")", "]", "}"))
+            closed = _pieces(tokens, at, ">") if depth == 0 else 0
+            if closed and at + closed < len(tokens) and tokens[at + closed].text == "(":
+                ends = [
+                    (token.start, tokens[place + opened - 1].end, "<<<"),
+                    (tokens[at].start, tokens[at + closed - 1].end, ">>>"),
+                ]
+                changed = [(start, end, by) for start, end, by in ends if text[start:end] != by]
+                edits += changed
+                count += bool(changed)
+                break
+            at += 1
+    for start, end, by in reversed(edits):
+        text = text[:start] + by + text[end:]
+    return text, count
+
+
+def _pieces(tokens: Sequence[Token], place: int, sign: str) -> int:
+    """How many tokens from `place` on make up three of a sign, 0 where they do not."""
+    found, at = "", place
+    while at < len(tokens) and len(found) < 3 and tokens[at].text in (sign, 2 * sign, 3 * sign):
+        found += tokens[at].text
+        at += 1
+    return at - place if len(found) == 3 else 0

@@ -35,7 +35,14 @@ _HIP_HEADER = {
     "library_types.h": "hip/library_types.h",
     "curand.h": "hiprand/hiprand.h",
     "curand_kernel.h": "hiprand/hiprand_kernel.h",
+    "curand_philox4x32_x.h": "hiprand/hiprand_kernel.h",
+    "cublas.h": "hipblas/hipblas.h",
     "cublas_v2.h": "hipblas/hipblas.h",
+    "cublasLt.h": "hipblaslt/hipblaslt.h",
+    "cufft.h": "hipfft/hipfft.h",
+    "cufftXt.h": "hipfft/hipfftXt.h",
+    "cusparse.h": "hipsparse/hipsparse.h",
+    "mma.h": "rocwmma/rocwmma.hpp",
 }
 DROPPED = frozenset(
     [
@@ -56,9 +63,29 @@ DROPPED = frozenset(
         "crt/host_defines.h",
         "device_types.h",
         "builtin_types.h",
+        "cuda_device_runtime_api.h",
+        "cudaProfiler.h",
+        "cuda_texture_types.h",
+        "cuda_surface_types.h",
+        "texture_fetch_functions.h",
+        "sm_61_intrinsics.h",
+        "sm_32_intrinsics.h",
+        "sm_30_intrinsics.h",
     ]
 )
 """Headers whose content is in hip_runtime.h, or that do nothing on an AMD GPU."""
+_OF_NVCC = {
+    "__CUDACC__": "__HIPCC__",
+    "__NVCC__": "__HIPCC__",
+    "__DRIVER_TYPES_H__": "HIP_INCLUDE_HIP_HIP_RUNTIME_API_H",
+    "__CUDA_RUNTIME_H__": "HIP_INCLUDE_HIP_HIP_RUNTIME_H",
+    "__grid_constant__": "",
+    "atomicInc_system": "atomicInc",
+    "atomicDec_system": "atomicDec",
+}
+"""Of the compiler and of guards that helpers ask for; HIP has one scope for these two atomics."""
+_OF_STRINGS = frozenset(["memset", "memcpy", "memcmp", "strlen", "strcmp", "strncmp", "strdup", "strcpy"])
+_STRINGS = re.compile(r"string\.h|cstring|memory\.h")
 _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*([<"])([^>"\n]+)[>"]', re.M)
 
 
@@ -100,6 +127,9 @@ def translate(text: str, names: CudaNames, *, own_headers: Sequence[str] = (), m
     missing = names.missing(token.text for token in tokens if token.kind == "name")
     hints = cache_hints(token.text for token in tokens if token.kind == "name")
     start = "#include <hip/hip_runtime.h>\n"
+    words = {token.text for token in tokens if token.kind == "name"}
+    if words & _OF_STRINGS and not any(_STRINGS.fullmatch(name) for name in included(text)):
+        hints = f"#include <string.h>\n{hints}"  # nvcc brings it along
     return Translated(work.applied(text).replace(start, start + hints, 1), work.changes(), tuple(missing))
 
 
@@ -193,8 +223,16 @@ def _names(tokens: Sequence[Token], names: CudaNames, work: _Edits) -> None:
         following = tokens[place + 1].text if place + 1 < len(tokens) else ""
         if token.text == "cub" and following == "::":
             work.replace(token.start, token.end, "hipcub")
-        elif token.text in ("__CUDACC__", "__NVCC__"):
-            work.replace(token.start, token.end, "__HIPCC__")
+        elif token.text == "nvcuda" and [each.text for each in tokens[place + 1 : place + 3]] == ["::", "wmma"]:
+            work.replace(token.start, tokens[place + 2].end, "rocwmma", "`nvcuda::wmma` is `rocwmma`", token.line)
+        elif token.text == "nvcuda" and [each.text for each in tokens[max(0, place - 2) : place]] == [
+            "using",
+            "namespace",
+        ]:
+            start = tokens[place - 2].start
+            work.replace(start, token.end, "namespace wmma = rocwmma", "`nvcuda::wmma` is `rocwmma`", token.line)
+        elif token.text in _OF_NVCC:
+            work.replace(token.start, token.end, _OF_NVCC[token.text])
         elif hip := names.hip(token.text):
             work.replace(token.start, token.end, hip)
 

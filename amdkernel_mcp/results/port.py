@@ -5,7 +5,7 @@ from typing import Literal
 from pydantic import Field
 
 from amdkernel_mcp.results.job_answer import JobAnswer
-from amdkernel_mcp.results.kernels import Diagnostic
+from amdkernel_mcp.results.kernels import CheckVerdict, Diagnostic, Finding
 from amdkernel_mcp.results.quantity import Result
 
 PortVerdict = Literal[
@@ -46,7 +46,7 @@ class PortRun(Result):
 class PortResult(JobAnswer):
     """A CUDA source on an AMD GPU: whether it compiles, what is left by hand, whether both waves agree."""
 
-    verdict: PortVerdict | None = None
+    verdict: PortVerdict | CheckVerdict | None = None
     reason: str = ""
     mode: Literal["readable", "keep_warps"] = Field(
         default="readable", description="`keep_warps`: the source as it is, with our headers and warps of 32"
@@ -60,5 +60,6 @@ class PortResult(JobAnswer):
     changes: list[PortChange] = []
     diagnostics: list[Diagnostic] = []
     diff: str | None = None
+    findings: list[Finding] = Field(default=[], description="Of a candidate that was checked")
     launch: str | None = Field(default=None, description="Of a candidate: its launch line")
     sources: dict[str, str] = Field(default={}, description="The HIP sources, or our headers; the command writes them")

@@ -92,6 +92,22 @@ class Session:
         assert path is not None
         return read_kernel(self._may_name(path), extensions=extensions)
 
+    def cuda_program(
+        self, *, path: str | None, source: str | None, headers: Mapping[str, str]
+    ) -> tuple[KernelSource, dict[str, str]]:
+        """A CUDA program and its further files. A local caller's `.cu` file or folder takes along what it includes.
+
+        Raises InputError as `candidate` does, and for headers that no program may have.
+        """
+        from amdkernel_mcp.port.sources import read_program, sent_files
+
+        if path is not None and source is None and (path.endswith(".cu") or self._may_name(path).is_dir()):
+            found = read_program(self._may_name(path))
+            others = {name: text for name, text in found.files.items() if name != found.main}
+            return KernelSource(found.files[found.main], found.main), others
+        program = self.candidate(path=path, source=source, extensions=True)
+        return (program if path else replace(program, file_name="program.cu")), sent_files(headers)
+
     def baseline(self, *, path: str | None, source: str | None) -> KernelSource | None:
         """The kernel to compare with; None when neither is given."""
         if path is None and source is None:

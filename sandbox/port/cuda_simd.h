@@ -114,3 +114,11 @@ CUDA_SIMD_WHICH_TWO(__vibmax_s16x2, short, >=)
 CUDA_SIMD_WHICH_TWO(__vibmax_u16x2, unsigned short, >=)
 CUDA_SIMD_WHICH_TWO(__vibmin_s16x2, short, <=)
 CUDA_SIMD_WHICH_TWO(__vibmin_u16x2, unsigned short, <=)
+// Conversions of bfloat16 that HIP lacks.
+#define CUDA_BOTH_SIDES __host__ __device__ inline
+CUDA_BOTH_SIDES __hip_bfloat16 __float2bfloat16_rn(float v) { return __float2bfloat16(v); }
+CUDA_BOTH_SIDES __hip_bfloat162 __floats2bfloat162_rn(float a, float b) { return __float22bfloat162_rn(make_float2(a, b)); }
+CUDA_BOTH_SIDES __hip_bfloat162 __float2bfloat162_rn(float v) { return __float22bfloat162_rn(make_float2(v, v)); }
+CUDA_BOTH_SIDES int __bfloat162int_rn(__hip_bfloat16 v) { return static_cast<int>(rintf(__bfloat162float(v))); }
+CUDA_BOTH_SIDES int __bfloat162int_rz(__hip_bfloat16 v) { return static_cast<int>(__bfloat162float(v)); }
+CUDA_BOTH_SIDES __hip_bfloat16 __uint2bfloat16_rn(unsigned v) { return __float2bfloat16(static_cast<float>(v)); }

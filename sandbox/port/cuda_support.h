@@ -13,11 +13,35 @@
 #define CUDART_INF __longlong_as_double(0x7ff0000000000000ll)
 #define CUDART_NAN_F __int_as_float(0x7fffffff)
 #define CUDART_NORM_HUGE_F 3.402823466e38f
+#define CUDART_MAX_NORMAL_F 3.402823466e38f
+#define CUDART_MIN_DENORM_F 1.401298464e-45f
+#define CUDART_ZERO_F 0.0f
+#define CUDART_ONE_F 1.0f
+#define CUDART_NEG_ZERO_F -0.0f
+#define CUDART_PIO2_F 1.570796327f
+#define CUDART_PIO4_F 0.785398163f
+#define CUDART_2_OVER_PI_F 0.636619772f
+#define CUDART_SQRT_TWO_F 1.414213562f
+#define CUDART_SQRT_HALF_F 0.707106781f
+#define CUDART_L2E_F 1.442695041f
+#define CUDART_LN2_F 0.693147181f
+#define CUDART_NAN __longlong_as_double(0x7fffffffffffffffll)
+#define CUDART_ZERO 0.0
+#define CUDART_ONE 1.0
+#define CUDART_NEG_ZERO -0.0
+#define CUDART_MIN_DENORM __longlong_as_double(1ll)
+#define CUDART_PIO2 1.5707963267948966
+#define CUDART_PIO4 0.7853981633974483
+#define CUDART_SQRT_TWO 1.4142135623730951
+#define CUDART_L2E 1.4426950408889634
+#define CUDART_LN2 0.6931471805599453
 #ifndef CUDART_CB
 #define CUDART_CB
 #endif
 #define __nv_bfloat16 __hip_bfloat16
 #define __nv_bfloat162 __hip_bfloat162
+#define __nv_bfloat16_raw __hip_bfloat16_raw
+#define __nv_bfloat162_raw __hip_bfloat162_raw
 typedef __hip_bfloat16 nv_bfloat16;
 typedef __hip_bfloat162 nv_bfloat162;
 typedef hipFloatComplex cuFloatComplex;
@@ -90,3 +114,5 @@ template <class T> __device__ inline size_t __cvta_generic_to_shared(T *p)
 }
 __device__ inline unsigned atomicInc_system(unsigned *p, unsigned v) { return atomicInc(p, v); }
 __device__ inline unsigned atomicDec_system(unsigned *p, unsigned v) { return atomicDec(p, v); }
+__device__ inline void __trap() { __builtin_trap(); }
+__device__ inline void __brkpt() { __builtin_debugtrap(); }

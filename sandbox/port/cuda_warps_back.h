@@ -1,6 +1,7 @@
 // After cuda_warps_off.h.
 #pragma pop_macro("__CUDA_ARCH__")
 #pragma pop_macro("__CUDACC__")
+#pragma pop_macro("__NVCC__")
 #pragma pop_macro("warpSize")
 #pragma pop_macro("coalesced_threads")
 #pragma pop_macro("__reduce_xor_sync")

@@ -51,6 +51,8 @@
 #undef coalesced_threads
 #pragma push_macro("warpSize")
 #undef warpSize
+#pragma push_macro("__NVCC__")
+#undef __NVCC__
 #pragma push_macro("__CUDACC__")
 #undef __CUDACC__
 #pragma push_macro("__CUDA_ARCH__")

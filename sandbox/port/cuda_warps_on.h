@@ -26,6 +26,7 @@
 #define coalesced_threads coalesced_lanes_of_warp
 #ifdef CUDA_WARP_CUDACC
 #define __CUDACC__ 1
+#define __NVCC__ 1
 #endif
 #if defined(__HIP_DEVICE_COMPILE__) && __HIP_DEVICE_COMPILE__
 #define __CUDA_ARCH__ 700

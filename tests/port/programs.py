@@ -86,7 +86,72 @@ WAVE64 = {
         "    int lane = t & 31;\n    y[i] = __shfl_sync(0xffffffff, x[i], 0) + lane; // wrong"
     ),
 }
+LIBRARIES = (
+    HEAD
+    + """#include <cublas_v2.h>
+#include <curand.h>
+#include <math.h>
+#include <vector>
+int main()
+{
+    const int M = 5, N = 3, K = 4, R = 4096;
+    float a[K * M], b[N * K], c[M * N], alpha = 2, beta = 3, dot, norm, *x, *y, *z, *numbers;
+    int largest, wrong = 0;
+    for (int i = 0; i < K * M; i++) a[i] = i % 7 - 3;
+    for (int i = 0; i < N * K; i++) b[i] = i % 5 - 2;
+    for (int i = 0; i < M * N; i++) c[i] = i;
+    cudaMalloc(&x, sizeof a); cudaMalloc(&y, sizeof b); cudaMalloc(&z, sizeof c);
+    cudaMalloc(&numbers, R * sizeof(float));
+    cublasHandle_t handle;
+    cublasCreate(&handle);
+    cublasSetMatrix(K, M, sizeof(float), a, K, x, K); cublasSetVector(N * K, sizeof(float), b, 1, y, 1);
+    cublasSetVector(M * N, sizeof(float), c, 1, z, 1);
+    cublasSgemm(handle, CUBLAS_OP_T, CUBLAS_OP_N, M, N, K, &alpha, x, K, y, K, &beta, z, M);
+    cublasSdot(handle, N * K, x, 1, y, 1, &dot); cublasSnrm2(handle, K * M, x, 1, &norm);
+    cublasIsamax(handle, M * N, z, 1, &largest);
+    float got[M * N], from_host = 0, squares = 0, most = 0;
+    cublasGetVector(M * N, sizeof(float), z, 1, got, 1);
+    for (int i = 0; i < M; i++) for (int j = 0; j < N; j++) {
+        float sum = 0;
+        for (int k = 0; k < K; k++) sum += a[k + i * K] * b[k + j * K];
+        wrong += got[i + j * M] != alpha * sum + beta * c[i + j * M];
+        most = fmaxf(most, fabsf(got[i + j * M]));
+    }
+    for (int i = 0; i < N * K; i++) from_host += a[i] * b[i];
+    for (int i = 0; i < K * M; i++) squares += a[i] * a[i];
+    wrong += dot != from_host || fabsf(norm - sqrtf(squares)) > 1e-4f || fabsf(got[largest - 1]) != most;
+    curandGenerator_t generator;
+    curandCreateGenerator(&generator, CURAND_RNG_PSEUDO_DEFAULT);
+    curandSetPseudoRandomGeneratorSeed(generator, 7);
+    curandGenerateNormal(generator, numbers, R, 10, 2);
+    std::vector<float> r(R);
+    cudaMemcpy(r.data(), numbers, R * sizeof(float), cudaMemcpyDeviceToHost);
+    double mean = 0, spread = 0;
+    for (float v : r) mean += v / R;
+    for (float v : r) spread += (v - mean) * (v - mean) / R;
+    wrong += fabs(mean - 10) > 0.2 || fabs(spread - 4) > 0.4;
+    puts(wrong ? "FAILED" : "PASSED");
+    return wrong;
+}
+"""
+)
 SAME = {
+    "libraries by plain loops": LIBRARIES,
+    "matrix fragments and random numbers": program(
+        "    using namespace nvcuda;\n    __shared__ half a[256], b[256];\n    __shared__ float c[8][256];\n"
+        "    a[t] = half(float(x[i] % 7));\n    b[t] = half(float(x[i] % 5));\n    __syncthreads();\n"
+        "    wmma::fragment<wmma::matrix_a, 16, 16, 16, half, wmma::row_major> fa;\n"
+        "    wmma::fragment<wmma::matrix_b, 16, 16, 16, half, wmma::col_major> fb;\n"
+        "    wmma::fragment<wmma::accumulator, 16, 16, 16, float> fc;\n    wmma::fill_fragment(fc, 1.0f);\n"
+        "    wmma::load_matrix_sync(fa, a, 16);\n    wmma::load_matrix_sync(fb, b, 16);\n"
+        "    wmma::mma_sync(fc, fa, fb, fc);\n    wmma::store_matrix_sync(c[t / 32], fc, 16, wmma::mem_row_major);\n"
+        "    __syncthreads();\n    float sum = 1;\n    int wrong = 0;\n"
+        "    for (int k = 0; k < 16; k++) sum += float(a[t / 16 * 16 + k]) * float(b[t % 16 * 16 + k]);\n"
+        "    for (int w = 0; w < 8; w++) wrong += c[w][t] != sum;\n    curandState state;\n"
+        '    curand_init(7, i, 0, &state);\n    if (wrong) printf("FAILED\\n");\n'
+        "    y[i] = int(sum) + int(16 * curand_uniform(&state));",
+        before="#include <curand_kernel.h>\n#include <mma.h>\n",
+    ),
     "a tree in each half": program(
         "    int v = x[i];\n    for (int d = 16; d; d >>= 1) v += __shfl_xor_sync(0xffffffff, v, d, 32);\n    y[i] = v;"
     ),

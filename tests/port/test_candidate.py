@@ -12,6 +12,7 @@ from amdkernel_mcp.errors import InputError
 from amdkernel_mcp.port.candidate import make_candidate
 from amdkernel_mcp.port.cuda_names import CudaNames
 from amdkernel_mcp.port.sources import with_headers
+from amdkernel_mcp.problems.problem_file import load_problem
 from tests.port.programs import EXTENSION, TWO_KERNELS
 
 NAMES = CudaNames.of(["hipMalloc"])
@@ -31,7 +32,7 @@ HOST = "__global__ void k(float* x, int n, int m) {{}}\nvoid f(int N, int M) {{ 
             "g, t",
             "grid=[ceil_div(n, 32), 1, 1] block=[32, 8] lds=0",
         ),
-        ("size_t lds = 4 * M * sizeof(double);", "N, 64, lds", "grid=[n] block=[64] lds=(4*m*8)"),
+        ("size_t lds = 4 * M * sizeof(double);", "N, 64, lds", "grid=[n] block=[64] lds=4*m*8"),
     ],
 )
 def test_the_arithmetic_of_the_host_becomes_a_plan(before: str, launch: str, plan: str) -> None:
@@ -45,7 +46,7 @@ def test_what_no_plan_can_have_is_left_by_hand() -> None:
 
 
 def test_what_a_kernel_reads_and_writes_is_its_role_in_the_draft() -> None:
-    kernel = "__global__ void k(uint4* a, float* b, float* c, float* d) { c[0] = b[1]; d[0] += a[0].x; }"
+    kernel = "__global__ void k(uint4* a, float* b, float* c, float* d) { c[0] = b[1]; atomicAdd(d, a[0].x); }"
     problem = make_candidate(f"{kernel}\nvoid f() {{ k<<<1, 64>>>(a, b, c, d); }}", NAMES, "k").problem
     assert [line for line in problem.splitlines() if "role" in line or "dtype" in line] == [
         'dtype = "u32"', 'role = "in"', 'dtype = "f32"', 'role = "in"', 'dtype = "f32"', 'role = "out"',
@@ -83,6 +84,64 @@ def test_the_draft_has_the_shapes_that_the_host_allocates() -> None:
     assert "width = 50\nheight = 70" in made.problem
     assert "def reference(in_, *, width, height):" in made.reference
     assert "sum_rows" not in made.text
+
+
+SOFTMAX = """torch::Tensor f(torch::Tensor input, float scale) {{
+    auto rows_of_it = input.contiguous();
+    auto out = torch::empty_like(input);
+    int batch = input.size(0), dim = static_cast<int>(input.sizes()[1]);
+    k<<<{}>>>(rows_of_it.data_ptr<float>(), out.data_ptr<float>(), {});
+}}"""
+KERNEL_FOR_IT = "__global__ void k(const float* a, float* b, {}) {{ b[blockIdx.x] = a[threadIdx.x]; }}\n"
+
+
+@pytest.mark.parametrize(
+    ("parameters", "launch", "passed", "plan"),
+    [
+        ("int n, int d", "batch, 256", "batch, dim", "grid=[rows] block=[256] lds=0 args=[x, y, rows, cols]"),
+        ("int n", "(out.numel() + 63) / 64, 64", "batch * dim",
+         "grid=[((rows * cols) + 63) // 64] block=[64] lds=0 args=[x, y, rows * cols]"),
+        ("int ROWS, int COLS", "ROWS, COLS", "R, C", "grid=[1] block=[1] lds=0 args=[x, y, rows, cols]"),
+        ("int w, int h", "W, 64", "W, H", "grid=[rows] block=[64] lds=0 args=[x, y, rows, cols]"),
+        ("int n", "(total + 255) / 256, 256", "total",
+         "grid=[((rows * cols) + 255) // 256] block=[256] lds=0 args=[x, y, rows * cols]"),
+    ],
+)  # fmt: skip
+def test_a_kernel_takes_the_arguments_of_a_problem(parameters: str, launch: str, passed: str, plan: str) -> None:
+    text = "#define W 32\n#define H 48\n" + KERNEL_FOR_IT.format(parameters) + SOFTMAX.format(launch, passed)
+    made = make_candidate(text, NAMES, "k", load_problem("row_softmax"))
+    assert made.text.splitlines()[0] == f"// amdkernel: launch k {plan}"
+
+
+def test_a_number_of_the_host_becomes_one_of_the_kernel() -> None:
+    text = KERNEL_FOR_IT.format("float eps, int n, int d, float two") + SOFTMAX.format(
+        "batch, 64", "1e-5f, batch, dim, t"
+    )
+    text = text.replace("int batch", "const float t = 2.5f; int batch")
+    made = make_candidate(text, NAMES, "k", load_problem("row_softmax"))
+    assert "args=[x, y, rows, cols]" in made.text.splitlines()[0]
+    assert "void k(const float* a, float* b, int n, int d) { float eps = 1e-5f; float two = 2.5f;" in made.text
+
+
+def test_an_output_that_the_kernel_adds_to_is_cleared_first() -> None:
+    text = "__global__ void k(const int* x, int* out, int n) { atomicAdd(&out[x[threadIdx.x]], 1); }\n"
+    made = make_candidate(
+        f"{text}void f(int n) {{ k<<<n / 64, 64>>>(x, h, n); }}", NAMES, "k", load_problem("histogram")
+    )
+    first, second = made.text.splitlines()[:2]
+    assert first == "// amdkernel: launch clear_out grid=[ceil_div(bins, 256)] block=[256] args=[counts, bins]"
+    assert second == "// amdkernel: launch k grid=[n // 64] block=[64] lds=0 args=[x, counts, n]"
+    assert "void clear_out(int * to, int n)" in made.text
+
+
+def test_a_kernel_that_does_not_fit_a_problem_is_refused() -> None:
+    for parameters, passed, says in (
+        ("float* c, int n, int d", "c, batch, dim", "3 arrays"),
+        ("float s", "scale", "what s"),
+    ):
+        text = KERNEL_FOR_IT.format(parameters) + SOFTMAX.format("batch, 64", passed)
+        with pytest.raises(InputError, match=says):
+            make_candidate(text, NAMES, "k", load_problem("row_softmax"))
 
 
 REFERENCES = {

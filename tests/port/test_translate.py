@@ -7,7 +7,10 @@ import pytest
 from amdkernel_mcp.errors import InputError
 from amdkernel_mcp.port.compare import Said, difference
 from amdkernel_mcp.port.cuda_names import CudaNames
-from amdkernel_mcp.port.sources import CudaProgram, read_file, read_folder, with_sizes
+from amdkernel_mcp.port.functions import prints_on_gpu
+from amdkernel_mcp.port.keep_warps import header_files, stand_ins
+from amdkernel_mcp.port.sources import MOST_FILES, CudaProgram, read_file, read_folder, sent_files, with_sizes
+from amdkernel_mcp.port.tokens import joined_launches
 from amdkernel_mcp.port.translate import translate
 
 NAMES = CudaNames.of(
@@ -40,8 +43,16 @@ def hip(text: str) -> str:
         ("__shfl_sync(m, v, 0)", "__shfl_sync((unsigned long long)(m), v, 0)"),
         ("__shfl_sync(__activemask(), v, 0)", "__shfl_sync(__activemask(), v, 0)"),
         ("__syncwarp();", "__syncwarp();"),
+        ("#ifdef __DRIVER_TYPES_H__\n#endif", "#ifdef HIP_INCLUDE_HIP_HIP_RUNTIME_API_H\n#endif"),
+        ("void k(const __grid_constant__ int a);", "void k(const  int a);"),
+        ("memset(p, 0, 4);", "#include <string.h>\nmemset(p, 0, 4);"),
         ("cudaFuncSetAttribute(k<4>, a, 1)", "hipFuncSetAttribute(reinterpret_cast<const void*>(k<4>), a, 1)"),
         ("cudaMemcpyToSymbol(s, p, 4)", "hipMemcpyToSymbol(HIP_SYMBOL(s), p, 4)"),
+        (
+            "cublasSgemm(h, CUBLAS_OP_N); curand_init(1, 2, 3, &s);",
+            "hipblasSgemm(h, HIPBLAS_OP_N); hiprand_init(1, 2, 3, &s);",
+        ),
+        ("using namespace nvcuda; nvcuda::wmma::fill(f);", "namespace wmma = rocwmma; rocwmma::fill(f);"),
         ("cub::BlockReduce<int, 4> r; register int i;", "hipcub::BlockReduce<int, 4> r;  int i;"),
     ],
 )
@@ -60,6 +71,15 @@ def test_a_mask_behind_a_name_is_left_out_and_named_in_the_changes() -> None:
 
 def test_what_hip_has_not_is_listed() -> None:
     assert translate("cudaMalloc(); cudaGraphInstantiateSpecial();", NAMES).missing == ("cudaGraphInstantiateSpecial",)
+
+
+def test_a_library_has_a_stand_in_that_the_answer_names() -> None:
+    files = header_files(NAMES, ["mma.h", "curand_kernel.h", "helper_math.h"], identifiers=[])
+    assert {f"cuda-on-hip/{name}" for name in ("mma.h", "cuda_mma.h", "cuda_rand.h", "helper_math.h")} <= set(files)
+    assert not [name for name in files if "blas" in name]
+    assert [each.split()[0] for each in stand_ins(["curand.h", "curand_kernel.h", "mma.h", "stdio.h"])] == [
+        "cuRAND", "nvcuda::wmma",
+    ]  # fmt: skip
 
 
 def test_sizes_are_changed_where_they_are_defined() -> None:
@@ -98,6 +118,31 @@ def test_a_file_takes_along_what_it_includes(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
+    ("text", "joined"),
+    [
+        ("k << <g, b >> > (x, y);", "k<<<g, b>>>(x, y);"),
+        ("k<int> <<< g(1), b > >> (x);", "k<int><<<g(1), b>>>(x);"),
+        ("std::cout << k << 3; A<B<C<int>> > (x);", "std::cout << k << 3; A<B<C<int>> > (x);"),
+        ("k<<<1, 2>>>(x);", "k<<<1, 2>>>(x);"),
+    ],
+)
+def test_a_launch_with_spaces_in_its_signs_is_joined(text: str, joined: str) -> None:
+    made, count = joined_launches(text)
+    assert made.replace(" ", "") == joined.replace(" ", "")
+    assert count == (made != text)
+    assert ("<<<" in made) is ("<<<" in joined)
+
+
+def test_files_that_are_sent_have_names_below_the_source() -> None:
+    assert sent_files({"inc/a.cuh": "", "b.h": "x"}) == {"inc/a.cuh": "", "b.h": "x"}
+    for name in ("../a.h", "/etc/a.h", "a.so", "inc//a.h", "a b.h", "inc/../../a.h"):
+        with pytest.raises(InputError, match="cannot be a source"):
+            sent_files({name: ""})
+    with pytest.raises(InputError, match="at most"):
+        sent_files({f"a{n}.h": "" for n in range(MOST_FILES + 1)})
+
+
+@pytest.mark.parametrize(
     ("narrow", "wide", "differs"),
     [
         ("sum 1.0000\n", "sum 1.0001\n", False),
@@ -106,6 +151,7 @@ def test_a_file_takes_along_what_it_includes(tmp_path: Path) -> None:
         ("time 3.2 ms\nok\n", "time 9.9 ms\nok\n", False),
         ("PASS\n", "FAIL\n", True),
         ("Device 0: gfx1100\n1\n", "Device 0: gfx942\n1\n", False),
+        ("numBlocks: 96\nsum 7\n", "numBlocks: 608\nsum 7\n", False),
         ("a\n", "a\nb\n", True),
         ("Launching 96 blocks of 64 threads\n7\n", "Launching 608 blocks of 64 threads\n7\n", False),
     ],
@@ -114,9 +160,19 @@ def test_results_are_compared_and_times_are_not(narrow: str, wide: str, differs:
     assert (difference(Said(0, narrow, {}), Said(0, wide, {})) is not None) is differs
 
 
+def test_lines_of_kernels_may_come_in_any_order_and_those_of_the_host_may_not() -> None:
+    one, two = Said(0, "block 0\nblock 1\n", {}), Said(0, "block 1\nblock 0\n", {})
+    assert difference(one, two) is not None
+    assert difference(one, two, any_order=True) is None
+    assert difference(one, Said(0, "block 1\nblock 2\n", {}), any_order=True) is not None
+    assert prints_on_gpu('__global__ void k() { printf("a"); }')
+    assert not prints_on_gpu('__global__ void k() {}\nint main() { printf("a"); }')
+
+
 def test_times_and_devices_alone_are_no_result() -> None:
     assert Said(0, "Device 0: gfx942\nkernel time 3 us\nRunning\n", {}).results == 0
     assert Said(0, "Device 0: gfx942\nPASS\nsum 3\n", {}).results == 2
+    assert Said(0, "No errors\n", {}).results == 1
 
 
 @pytest.mark.parametrize(

@@ -60,12 +60,12 @@ def port(
     from amdkernel_mcp.cli.show.run import write_files
     from amdkernel_mcp.engine.verbs.port import Port, PortOptions
     from amdkernel_mcp.kernel_source import KernelSource, read_named_kernel
-    from amdkernel_mcp.port.sources import read_file, read_folder
+    from amdkernel_mcp.port.sources import read_program
 
     if out is not None and out.exists() and (not out.is_dir() or any(out.iterdir())):
         raise typer.BadParameter(f"--out needs a new or empty folder, and {out} is none")
     if file.is_dir() or file.suffix == ".cu":
-        found = (read_folder if file.is_dir() else read_file)(file, include or ())
+        found = read_program(file, include or ())
         kernel = KernelSource(found.files[found.main], found.main)
         others = {name: text for name, text in found.files.items() if name != found.main}
     else:

@@ -21,6 +21,7 @@ def show_port(console: Console, result: PortResult, kernel: KernelSource) -> Non
     parts.diagnostics(console, result.diagnostics, kernel)
     if result.launch:
         console.print(Text(result.launch, "cyan"), soft_wrap=True)
+    parts.findings(console, result.findings, KernelSource("", "candidate"))  # lines of the kernel that was taken
     for run in result.runs:
         console.print(Text(f"wave {run.wave}  {run.target}: {run.ended}, {run.seconds:.1f} s", "dim"))
     for hit in result.suspects:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from amdkernel_mcp.execution.sandbox import Sandbox
     from amdkernel_mcp.hardware.target import Target
     from amdkernel_mcp.history.attempt import Attempt
+    from amdkernel_mcp.port.candidate import Candidate
     from amdkernel_mcp.port.verify import Verified
 
 TIMEOUT_S = 60.0
@@ -28,7 +29,7 @@ class PortOptions:
     others: the program's further files, path to text. keep_warps: the source stays, with our headers. verify: run it on
     a wave of 32 and of 64. arguments: of the program. defines: NAME=VALUE for its constants. timeout_s: of a run.
     with_sources: the answer has the HIP sources or our headers. candidate: the kernel to take alone. problem: whose
-    outputs decide, for a program that takes its arguments.
+    outputs decide, for a program or a candidate that takes its arguments.
     """
 
     others: Mapping[Text, Text] = field(default_factory=dict)
@@ -64,6 +65,7 @@ class Port(Verb[PortResult]):
         KeepFirst("lint", 6),
         Keep("diagnostics", 4),
         KeepFirst("changes", 4),
+        KeepFirst("findings", 3),
         KeepFirst("by_hand", 6),
         KeepFirst("suspects", 3),
         KeepFirst("lint", 3),
@@ -113,6 +115,7 @@ class Port(Verb[PortResult]):
     def _verified(self, means: Means, program: Program, narrow: Target, wide: Target) -> Verified:
         """By the outputs of a problem where one is named, else by what the program says and writes."""
         from amdkernel_mcp.engine.first_starts import started_program
+        from amdkernel_mcp.port.functions import prints_on_gpu
         from amdkernel_mcp.port.verify import Place, verified_by_checks, verify
 
         if self.options.problem is None:
@@ -120,7 +123,15 @@ class Port(Verb[PortResult]):
             started = started_program(program, "amdkernel run")
             for place in places:
                 means.steps.first_starts.admit_program(started, place.target, place.sandbox)
-            return verify(program, *places, timeout_s=self.options.timeout_s, work=means.work)
+            texts = [self.source, *self.options.others.values()]
+            prints = any(prints_on_gpu(text) for text in texts)
+            return verify(
+                program,
+                *places,
+                timeout_s=self.options.timeout_s,
+                work=means.work,
+                kernels_print=prints,
+            )
         problem = means.steps.problem(self.options.problem, means.work.owner)
         first, second = (
             means.steps.check_program(
@@ -145,13 +156,29 @@ class Port(Verb[PortResult]):
         from amdkernel_mcp.port.sources import with_headers
 
         sandbox = means.sandboxes.of(wide)
-        made = make_candidate(with_headers(self.source, self.options.others), hip_names(sandbox), kernel)
+        problem = means.steps.problem(self.options.problem, means.work.owner) if self.options.problem else None
+        text = with_headers(self.source, self.options.others)
+        made = make_candidate(text, hip_names(sandbox), kernel, problem)
+        if self.options.problem:
+            return self._judged(means, made, sandbox)
         means.work.say(f"compiling {kernel} for {wide.arch}")
         flags = read_launch_plan(made.text).flags()
         compiled = means.steps.compiler(wide).compile(made.text, arch=wide.arch, flags=flags, file_name=f"{kernel}.hip")
         answer = answer_about_candidate(made, compiled.result, self.source, target=wide.name)
         files = {f"{kernel}.hip": made.text, "problem.toml": made.problem, "reference.py": made.reference}
         return self._recorded(means, answer, sandbox, files)
+
+    def _judged(self, means: Means, made: Candidate, sandbox: Sandbox) -> PortResult:
+        """One kernel, checked by the problem whose arguments it takes. The check is an attempt of its own."""
+        from amdkernel_mcp.engine.verbs.check import Check
+        from amdkernel_mcp.port.answer import answer_about_judged
+
+        asked = Check(
+            problem=self.options.problem or "", source=made.text, file_name=f"{made.kernel}.hip", target=self.target
+        )
+        checked = asked.do(means)
+        answer = answer_about_judged(made, checked, self.source, target=means.steps.target(self.target).name)
+        return self._recorded(means, answer, sandbox, {f"{made.kernel}.hip": made.text})
 
     def _recorded(self, means: Means, answer: PortResult, sandbox: Sandbox, sources: Mapping[str, str]) -> PortResult:
         answer = answer.model_copy(update={"isolation": sandbox.isolation})
@@ -167,9 +194,10 @@ class Port(Verb[PortResult]):
         return cls(source=given.source, file_name=attempt.file_name, target=given.target, options=options)
 
     def options_of_tool(self) -> dict[str, Any]:
-        """All but further files and another time limit, which no tool takes."""
-        if self.options.others:
-            raise InputError("a folder is ported on the machine that has it", hint="leave --url out, or name one file")
+        """All but another time limit, which no tool takes."""
+        if "/" in self.file_name:
+            hint = "leave --url out, or name a file that includes only what is below its folder"
+            raise InputError("a source in a folder of its own is ported on the machine that has it", hint=hint)
         if self.options.timeout_s != TIMEOUT_S:
             raise InputError("a team's server has a time limit of its own", hint="leave --timeout out, or --url")
         words = {"arguments": list(self.options.arguments), "defines": list(self.options.defines)}
@@ -177,10 +205,11 @@ class Port(Verb[PortResult]):
             "keep_warps": self.options.keep_warps,
             "verify": self.options.verify,
             "candidate": self.options.candidate,
+            "headers": dict(self.options.others),
             **words,
         }
 
     @staticmethod
     def good(answer: PortResult) -> bool:
-        """It compiles, and where it was verified it means the same."""
-        return answer.verdict in ("compiles", "same")
+        """It compiles, and where it was verified it means the same or is correct."""
+        return answer.verdict in ("compiles", "same", "correct")
