@@ -205,6 +205,7 @@ class Port(Verb[PortResult]):
             "keep_warps": self.options.keep_warps,
             "verify": self.options.verify,
             "candidate": self.options.candidate,
+            "problem": self.options.problem,
             "headers": dict(self.options.others),
             **words,
         }

@@ -358,10 +358,9 @@ typedef struct { u64 base, bytes; u32 stride, records; RangeCheck check; } Buffe
 
 static u32 beyond(u32 records, u32 scalar) { return records > scalar ? records - scalar : 0; }
 
-/* CDNA chooses the check by what the instruction has: without an index the size is in bytes, whatever the stride is
- * (Mesa, si_make_buffer_descriptor, GFX9); Triton's masked loads rely on it, whose stride is that of a swizzled cache. The
- * size of a raw buffer is reduced by the scalar offset: AMD's matrix products rely on it where they step through rows by
- * that offset. */
+/* CDNA chooses the check by what the instruction has: without an index the size is in bytes, whatever the stride is (Mesa,
+ * si_make_buffer_descriptor, GFX9). Triton's masked loads rely on it. The size of a raw buffer is reduced by the scalar
+ * offset: AMD's matrix products rely on it where they step through rows by that offset. */
 static void cdna_check(const Inst *i, u32 scalar, Buffer *b)
 {
     b->check = b->stride && i->idxen ? CHECK_RECORD : CHECK_BYTES;
@@ -382,8 +381,7 @@ static void rdna_check(const Wave *w, u32 word, u32 scalar, Buffer *b)
 static bool read_buffer(const Wave *w, const Inst *i, u32 at, u32 scalar, Buffer *b)
 {
     const u32 *word = &w->s[at];
-    bool rdna = w->program->generation >= GFX11;
-    bool swizzled = rdna ? word[1] >> 30 : word[1] >> 31 && i->idxen;
+    bool rdna = w->program->generation >= GFX11, swizzled = rdna ? word[1] >> 30 : word[1] >> 31 && i->idxen;
     if (swizzled || word[3] >> 23 & 1)
         return false;
     *b = (Buffer){.base = scalar_pair(w, at) & 0xffffffffffffull, .stride = word[1] >> 16 & 0x3fff, .records = word[2]};
