@@ -10,7 +10,7 @@ from _pytest.mark.structures import ParameterSet
 def one_in(count: int, rows: Iterable[Any], *, others: pytest.MarkDecorator = pytest.mark.soak) -> list[ParameterSet]:
     """`rows` for parametrize: the first and each `count`-th after it as they are, the others with the mark `others`.
 
-    `others`: soak leaves them for `make soak`, thorough for the full gate.
+    `others`: soak leaves them for `make soak`, thorough for the full gate. A tuple is the values of several names.
     """
     every = [ParameterSet.extract_from(row, force_tuple=not isinstance(row, tuple)) for row in rows]
     return [

@@ -126,10 +126,10 @@ def test_a_counter_of_runs_and_short_values_are_told_too(report_of, compiled, ke
     one_in(
         9,
         [
-            ("puts_its_counter_back",),
-            ("first_half_of_two_launches", "second_half_of_two_launches"),
-            ("touches_all",),
-            ("touches_all_by_atomics_and_scalars",),
+            pytest.param(("puts_its_counter_back",)),
+            pytest.param(("first_half_of_two_launches", "second_half_of_two_launches")),
+            pytest.param(("touches_all",)),
+            pytest.param(("touches_all_by_atomics_and_scalars",)),
         ],
         others=pytest.mark.thorough,
     ),
