@@ -125,6 +125,7 @@ def marks_of(arch, level):
     return [mark for mark in MARKS if mark.kernel not in at_o0 and (arch, mark.kernel) not in NOT_TO_BE_TOLD]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("arch", "level"), [build(arch, level) for arch, level in BUILDS])
 def test_each_planted_mistake_is_named_with_kind_and_line(findings, arch, level):
     found = findings(PLANTED, arch, level, 0)
@@ -138,6 +139,7 @@ def test_each_planted_mistake_is_named_with_kind_and_line(findings, arch, level)
     check_all((f"{mark.kernel}, line {mark.line}, {mark.kind}", partial(named, mark)) for mark in marks)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("arch", "level", "seed"), RIGHT_BUILDS)
 def test_no_right_kernel_is_accused(findings, arch, level, seed):
     accused = {kernel: seen for kernel, seen in findings(SOUND, arch, level, seed).items() if seen}

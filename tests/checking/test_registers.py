@@ -27,6 +27,7 @@ def with_assembly(text: str) -> str:
     return NAIVE.replace("    if (i < n)\n", f"    asm volatile({text});\n    if (i < n)\n")
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("assembly", "register", "cured"),
     one_in(

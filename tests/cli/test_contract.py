@@ -59,6 +59,7 @@ def amdkernel(sandbox: Sandbox, settings: Settings) -> Any:
     return call
 
 
+@pytest.mark.thorough
 def test_compile(amdkernel: Any, tmp_path: Path) -> None:
     code, answer = amdkernel("compile", str(EXAMPLE / "kernels/naive.hip"))
     assert code == 0, answer

@@ -57,6 +57,7 @@ def test_many_queries_are_answered_a_line_each(environment: dict[str, str], tmp_
     assert all("results" in answer for answer in answers)
 
 
+@pytest.mark.thorough
 def test_other_words_for_the_same_are_searched_too(environment: dict[str, str], tmp_path: Path) -> None:
     words = ["--also", "lanes of a wave", "--also", "padding a row"]
     ended = run(environment, "search", "qqqqqqqqqqqq", *words, "--json")

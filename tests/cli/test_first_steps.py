@@ -92,6 +92,7 @@ def test_a_new_problem_is_a_folder_that_a_check_takes(tmp_path: Path, capsys: py
     assert run(["new", str(tmp_path / "a b")]) == 2
 
 
+@pytest.mark.thorough
 @pytest.mark.sandbox
 @pytest.mark.parametrize("name", one_in(9, ["-", "/dev/stdin"], others=pytest.mark.thorough))
 def test_a_kernel_is_read_from_stdin(name: str) -> None:

@@ -56,6 +56,7 @@ def test_install_writes_a_clients_configuration_and_removes_it(tmp_path: Path) -
     assert hidden(MAIN, *arguments, "--remove", home=tmp_path).returncode == 0
 
 
+@pytest.mark.thorough
 def test_doctor_says_what_is_missing(tmp_path: Path) -> None:
     ended = hidden(MAIN, "doctor", "--json", home=tmp_path)
     assert ended.returncode == 1, ended.stderr
@@ -70,6 +71,7 @@ def test_a_command_that_runs_nothing_works(tmp_path: Path, program: str) -> None
     assert "Traceback" not in ended.stderr
 
 
+@pytest.mark.thorough
 def test_the_front_of_a_teams_server_starts_and_says_that_it_is_away(tmp_path: Path) -> None:
     opening = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "test", "version": "0"}}
     messages: list[dict[str, Any]] = [

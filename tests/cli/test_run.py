@@ -160,6 +160,7 @@ def echo(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return built(tmp_path / "echo.hip")
 
 
+@pytest.mark.thorough
 def test_what_is_piped_in_reaches_the_program_and_its_runs_in_other_orders(echo: Path) -> None:
     numbers = "".join(f"{n}\n" for n in range(50_000))
     words = [COMMAND, "run", str(echo), "--schedules", "1"]

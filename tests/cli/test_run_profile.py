@@ -104,6 +104,7 @@ def test_a_kernel_by_name_shows_all_about_it(source: Path) -> None:
     assert "scale<float>: " not in ended.stderr
 
 
+@pytest.mark.thorough
 def test_a_program_without_kernels_says_so(tmp_path: Path) -> None:
     file = tmp_path / "plain.hip"
     file.write_text("int main() { return 3; }\n")

@@ -81,6 +81,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
+@pytest.mark.thorough
 def test_a_project_is_built_by_its_makefile_and_its_files_are_brought_back(project: Path, tmp_path: Path) -> None:
     ended = amdkernel_run("--dir", "reach", "--make", "reach", "--out", "results", "./reach", "seven")
     assert (ended.returncode, ended.stdout) == (5, "done\n"), ended.stderr
@@ -105,6 +106,7 @@ def test_sources_in_a_folder_keep_their_places(project: Path) -> None:
     assert (ended.returncode, ended.stdout) == (5, "done\n"), ended.stderr
 
 
+@pytest.mark.thorough
 def test_make_builds_what_is_older_than_its_source_and_no_more(project: Path) -> None:
     """The object was made for another machine: used as it is while it is newer, made again when it is older."""
     (project / "main.c").write_text("int main(void) { return 5; }\n")

@@ -16,6 +16,7 @@ from amdkernel_mcp.execution.sandbox import Sandbox
 from amdkernel_mcp.hardware.occupancy import occupancy
 from amdkernel_mcp.results.kernels import Diagnostic, KernelResources
 from tests.compiler.kernels import LOOKUP, REVERSE, SAXPY
+from tests.one_in import one_in
 
 pytestmark = pytest.mark.sandbox
 
@@ -176,7 +177,7 @@ def used_header(sandbox: Sandbox, source: str, *flags: str, arch: str = "gfx942"
     return outcome.precompiled_header
 
 
-@pytest.mark.parametrize("arch", ARCHES)
+@pytest.mark.parametrize("arch", one_in(9, ARCHES, others=pytest.mark.thorough))
 def test_the_precompiled_header_is_used_for_every_arch(sandbox: Sandbox, arch: str) -> None:
     assert used_header(sandbox, SAXPY, "-DTILE=4", "-Wall", "-O2", arch=arch) == "default"
 
@@ -357,6 +358,7 @@ def small_sandbox(sandbox: Sandbox, settings: Settings) -> Iterator[Sandbox]:
     small.close()
 
 
+@pytest.mark.thorough
 def test_a_compile_that_takes_all_memory_is_a_diagnostic_and_not_remembered(
     small_sandbox: Sandbox, tmp_path: Path
 ) -> None:

@@ -67,6 +67,7 @@ def test_another_architecture_and_another_language_are_compared(engine: Engine) 
     assert [(each.before, each.after) for each in sizes] == [(64, 32)]
 
 
+@pytest.mark.thorough
 def test_a_replay_compares_again(engine: Engine) -> None:
     made = engine.do(Compile(source=TABLE, flags=LARGE, compare_to=TABLE, old_flags=SMALL))
     assert made.attempt

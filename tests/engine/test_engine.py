@@ -118,6 +118,7 @@ def write_copy(folder: Path, *, toml: str = PROBLEM, reference: str = "x") -> st
     return str(write_problem(folder, toml, f"def reference(x, *, n):\n    return {{'y': {reference}}}\n"))
 
 
+@pytest.mark.thorough
 def test_an_answer_names_the_weak_points_of_its_problem_every_time(engine: Engine, tmp_path: Path) -> None:
     problem = write_copy(tmp_path / "copy")
     first, again = engine.do(Check(problem=problem, source=COPY)), engine.do(Check(problem=problem, source=COPY))

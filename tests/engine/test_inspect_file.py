@@ -142,6 +142,7 @@ def test_bundles_and_programs_are_opened(
         assert all(kernel.instructions and kernel.occupancy_waves_per_simd for kernel in found.kernels)
 
 
+@pytest.mark.thorough
 def test_one_kernel_of_all_is_shown(built: dict[str, bytes], inspect: Inspect) -> None:
     for name in ("twice", "twice<float>"):
         objects = inspect(built["bundle"], name).objects

@@ -58,6 +58,7 @@ def test_a_true_improvement_is_faster_at_the_case_that_counts(engine: Engine, pr
     assert back.speedup.high == pytest.approx(1 / answer.speedup.low)
 
 
+@pytest.mark.thorough
 def test_a_copy_with_a_comment_is_one_times_as_fast_exactly(engine: Engine, problem: str) -> None:
     copy = DOUBLES.replace("    int i", "    // a comment\n    int i")
     answer = engine.do(Benchmark(problem=problem, source=copy, baseline=DOUBLES))

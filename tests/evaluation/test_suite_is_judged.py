@@ -66,6 +66,7 @@ def test_each_candidate_has_a_row_and_a_second_run_judges_only_what_changed(engi
     assert json.loads((suite.parent / "out" / "scores.json").read_text())["correct"] == pytest.approx(2 / 3)
 
 
+@pytest.mark.thorough
 def test_a_wrong_baseline_is_no_measure(engine: Engine, suite: Path) -> None:
     shutil.copy(KERNELS / "broken_tail.hip", suite / "vector_add" / "baseline.hip")
     result = judge(engine, suite)

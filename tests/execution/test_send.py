@@ -72,6 +72,7 @@ def test_a_file_is_continued_where_the_line_was_cut(tmp_path: Path, home: Path) 
     assert re.fullmatch(r"sent 6 of 6 MB, \d+\.\d MB/s", said[-1])
 
 
+@pytest.mark.thorough
 def test_what_an_earlier_set_up_left_is_not_sent_again_and_a_dead_line_is_an_error(tmp_path: Path, home: Path) -> None:
     file, said = some_file(tmp_path, 3 * MB), list[str]()
     cut(tmp_path, cuts=3, carried=0)
@@ -118,6 +119,7 @@ def daemon() -> Iterator[Daemon]:
     opened.close()
 
 
+@pytest.mark.thorough
 @pytest.mark.sandbox
 @pytest.mark.parametrize("url", ["ssh://gpu1", "tcp://gpu1:2375", None])
 def test_the_image_that_is_made_is_the_same_on_every_way(

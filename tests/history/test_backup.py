@@ -113,6 +113,7 @@ def server(tmp_path: Path) -> Iterator[HttpServer]:
         yield served
 
 
+@pytest.mark.thorough
 def test_while_a_server_runs_there_are_backups_and_no_restore(
     server: HttpServer, settings: Settings, backup: Path
 ) -> None:

@@ -116,6 +116,7 @@ def test_an_artefact_that_was_changed_is_noticed(own_settings: Settings, history
         history.artefacts.read(name)
 
 
+@pytest.mark.thorough
 def test_processes_that_start_together_share_one_history(own_settings: Settings) -> None:
     context = multiprocessing.get_context("spawn")
     workers = [context.Process(target=_add, args=(own_settings, 5, None)) for _ in range(4)]

@@ -31,6 +31,7 @@ def engine(settings: Settings) -> Iterator[Engine]:
     opened.close()
 
 
+@pytest.mark.thorough
 def test_a_right_program_is_correct_and_unverified(engine: Engine) -> None:
     result = engine.do(CheckProgram(problem="vector_add", source=RIGHT))
     assert (result.verdict, result.evidence) == ("correct", "emulated"), result.reason

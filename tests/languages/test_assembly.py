@@ -143,6 +143,7 @@ def test_an_error_of_the_assembler_has_its_line(engine: Engine) -> None:
     assert (other.verdict, other.findings[0].line) == ("invalid", 2), "the text says for which GPU it is"
 
 
+@pytest.mark.thorough
 @pytest.mark.sandbox
 def test_a_code_object_is_judged_and_its_mistake_is_in_the_disassembly(
     engine: Engine, assembled: dict[str, bytes], tmp_path: Path

@@ -97,7 +97,7 @@ def postgres() -> Iterator[str]:
         yield url
 
 
-@pytest.fixture(params=["sqlite", "postgres"])
+@pytest.fixture(params=["sqlite", pytest.param("postgres", marks=pytest.mark.thorough)])
 def own(request: pytest.FixtureRequest, tmp_path: Path) -> Settings:
     url = request.getfixturevalue("postgres") if request.param == "postgres" else None
     return load_settings({"data_dir": tmp_path / "data", "database": url}, {})
@@ -236,6 +236,7 @@ def test_a_leak_that_the_report_hides_does_not_become_the_baseline(
     assert run(gpu, machine) == GOOD, "an admin's release makes it the baseline"
 
 
+@pytest.mark.thorough
 def test_many_small_hidden_leaks_are_added_up(gpu: LeasedSandbox, machine: Machine, leases: GpuLeases) -> None:
     for mib in (298, 338, 378):
         run(gpu, machine, leaks(mib, GOOD))

@@ -76,6 +76,7 @@ def test_what_hip_writes_otherwise_is_kept_with_its_meaning(engine: Engine, name
     assert kept.verdict == "same", (kept.reason, kept.difference)
 
 
+@pytest.mark.thorough
 def test_what_does_not_compile_is_not_ported(engine: Engine) -> None:
     result = ported(engine, program('    asm("mov.u32 %0, %laneid;" : "=r"(y[i]));\n    cudaNoSuchThing(x);'))
     assert (result.verdict, result.archs, result.runs) == ("does_not_compile", [], [])

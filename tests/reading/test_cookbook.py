@@ -76,6 +76,7 @@ def engine(settings: Settings) -> Iterator[Engine]:
     opened.close()
 
 
+@pytest.mark.thorough
 @pytest.mark.sandbox
 @pytest.mark.slow
 @pytest.mark.parametrize("name", list(of_the_gate_or_thorough()))

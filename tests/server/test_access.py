@@ -87,6 +87,7 @@ async def test_a_token_works_at_once_and_no_longer_once_revoked_also_in_an_open_
     assert team.server.log.read_text().count(token) == 0
 
 
+@pytest.mark.thorough
 async def test_an_expired_token_is_refused(team: Team) -> None:
     token, _ = team.store.add("dan", ["docs"], days=1 / 86400)
     assert gone(team, token)
@@ -323,6 +324,7 @@ def calls_of(team: Team, user: str, action: str) -> list[Event]:
     return [event for event in team.audit(user) if event.action == action]
 
 
+@pytest.mark.thorough
 def test_a_client_that_leaves_within_its_request_leaves_no_traceback(team: Team) -> None:
     head = f"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {ANN}\r\nContent-Type: application/json\r\n"
     with socket.create_connection(("127.0.0.1", httpx.URL(team.server.url).port)) as connection:

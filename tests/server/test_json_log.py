@@ -7,6 +7,7 @@ import socket
 import time
 from pathlib import Path
 
+import pytest
 from fastmcp import Client
 
 from amdkernel_mcp.server.json_log import OneObject
@@ -22,6 +23,7 @@ async def compile_with_a_wrong_flag(server: HttpServer) -> None:
         await client.call_tool("compile_kernel", arguments, raise_on_error=False)
 
 
+@pytest.mark.thorough
 def test_every_line_of_a_server_is_an_object_and_a_job_has_one(tmp_path: Path) -> None:
     with http_server(tmp_path, tokens=f"{ANN} ann\n", options=("--log-format", "json")) as server:
         asyncio.run(compile_with_a_wrong_flag(server))

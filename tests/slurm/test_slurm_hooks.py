@@ -75,6 +75,7 @@ def test_what_cannot_be_read_counts_as_busy(sys_folder: Path, path: str, said: s
     assert _prolog(sys_folder, "0") == (1, f"amdkernel: {said}\n")
 
 
+@pytest.mark.thorough
 def test_the_epilog_waits_for_its_gpus_and_fails_when_they_do_not_come_back(sys_folder: Path) -> None:
     busy = sys_folder / "class/kfd/kfd/proc/4711"
     busy.mkdir()

@@ -74,6 +74,7 @@ async def test_a_client_has_the_servers_tools_prompts_and_instructions_in_both_e
         assert "row_softmax" in json.dumps(answer.structured_content)
 
 
+@pytest.mark.thorough
 @pytest.mark.sandbox
 async def test_a_kernel_and_a_baseline_of_this_machine_are_sent_as_text(team: HttpServer, tmp_path: Path) -> None:
     kernel = tmp_path / "mine.hip"
@@ -120,6 +121,7 @@ async def test_a_token_is_read_again_for_each_call_and_a_refused_one_is_named(te
         assert "AMDK_TOKEN" in await why_not(client)
 
 
+@pytest.mark.thorough
 async def test_a_url_without_a_server_is_explained(team: HttpServer) -> None:
     async with front(team.url.replace("/mcp", "/elsewhere")) as client:
         assert "there is no MCP server" in await why_not(client)

@@ -146,6 +146,7 @@ def test_discover_then_initialize_when_the_server_could_have_started_in_between(
     assert_called(connection.ask("tools/call", CALL))
 
 
+@pytest.mark.thorough
 def test_discover_in_a_version_of_the_future_then_initialize(connection: Connection) -> None:
     future = {**ENVELOPE, VERSION_KEY: "2031-01-01"}
     assert connection.ask("server/discover", {"_meta": future})["error"]["code"] == -32022

@@ -84,6 +84,7 @@ def test_a_tool_that_fails_says_why(machine: Machine) -> None:
     assert machine.reset() == (1, "AMDSMI_STATUS_NO_PERM: Permission Denied")
 
 
+@pytest.mark.thorough
 def test_a_tool_that_hangs_is_ended(machine: Machine, monkeypatch: pytest.MonkeyPatch) -> None:
     machine.behaves("hangs")
     monkeypatch.setattr(module, "RESET_S", 2.0)

@@ -268,6 +268,7 @@ def test_a_connection_that_does_not_introduce_itself_is_closed(plain_server: Ser
     assert plain_server.hub.hosts() == []
 
 
+@pytest.mark.thorough
 def test_two_hundred_connections_leave_nothing_behind(plain_server: Server) -> None:
     for number in range(200):  # more than one address may have at a time
         hand = plain_server.by_hand(f"host-{number}")

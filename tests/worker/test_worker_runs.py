@@ -164,6 +164,7 @@ def test_two_workers_join_and_leave(server: Server) -> None:
     assert gone.note.startswith("the worker of small left")
 
 
+@pytest.mark.thorough
 def test_sigterm_finishes_what_runs_and_takes_nothing_new(server: Server) -> None:
     draining = server.connected("drained")
     run = Run(server, "drained", 'sleep 3; echo ended > "$OUT/x"')
@@ -268,6 +269,7 @@ def kinds_of(worker: Worker) -> set[str]:
     return {*worker.containers(form)}
 
 
+@pytest.mark.thorough
 def test_no_worker_in_time_is_an_error(server: Server) -> None:
     with server.hub.expected("f" * 20) as arrival, pytest.raises(SandboxError, match="no worker came within 0 s"):
         arrival.wait(0.1)

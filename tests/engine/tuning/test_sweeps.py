@@ -15,7 +15,7 @@ from amdkernel_mcp.errors import InputError
 from amdkernel_mcp.results.tuning import TuneResult, TuneRow
 from amdkernel_mcp.work import Work
 
-pytestmark = [pytest.mark.sandbox, pytest.mark.usefixtures("sandbox")]
+pytestmark = [pytest.mark.sandbox, pytest.mark.usefixtures("sandbox"), pytest.mark.thorough]
 
 # HOW=1 is correct and fast. HOW=2 leaves out an element of the largest case. HOW=3 leaves out one of a small held-out
 # case only, and is the fastest: it must win on the largest case and be refused on the others.

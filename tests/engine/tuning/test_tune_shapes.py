@@ -12,7 +12,7 @@ from amdkernel_mcp.engine.verbs.tune import Tune
 from amdkernel_mcp.errors import InputError
 from amdkernel_mcp.results.tuning import TuneResult
 
-pytestmark = [pytest.mark.sandbox, pytest.mark.usefixtures("sandbox")]
+pytestmark = [pytest.mark.sandbox, pytest.mark.usefixtures("sandbox"), pytest.mark.thorough]
 
 # HOW=0 wastes time on large shapes, HOW=1 on small ones, and HOW=2 is quick and wrong.
 KERNEL = """// amdkernel: tune HOW=[0,1,2]

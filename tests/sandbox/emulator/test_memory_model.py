@@ -9,7 +9,7 @@ import pytest
 from amdkernel_mcp.execution.sandbox import Sandbox
 from amdkernel_mcp.profiling.metrics.emulator_counters import COUNTERS
 
-pytestmark = pytest.mark.sandbox
+pytestmark = [pytest.mark.sandbox, pytest.mark.thorough]
 
 RUN = """
 export LD_LIBRARY_PATH=/opt/amdkernel/emulator

@@ -20,7 +20,7 @@ BUFFERED = "printf_buffered"
 DEVICES = {"devices": "2"}
 FLAGS = {"openmp": "-fopenmp", BUFFERED: "-mprintf-kind=buffered -DBUFFERED"}
 IN_GATE = "gfx1201"
-PROGRAMS_IN_GATE = ("assertion", "printf", "streams")
+PROGRAMS_IN_GATE = ("assertion", "printf")
 OTHER_PROGRAMS = [program for program in (*PROGRAMS, BUFFERED) if program not in PROGRAMS_IN_GATE]
 OTHER_ARCHS = [
     pytest.param(arch, marks=() if arch == IN_GATE else pytest.mark.thorough)
@@ -106,6 +106,7 @@ def test_a_failed_assertion_reports_what_and_where(ended_run: Callable[[str], En
     assert ended.stderr.count("assertion.hip:7:") == 200, "every thread of all four waves prints its own line"
 
 
+@pytest.mark.thorough
 @pytest.mark.timeout(1500)
 def test_a_process_may_end_while_a_kernel_does_not(ended_run: Callable[[str], Ended]) -> None:
     ended = ended_run("unfinished")

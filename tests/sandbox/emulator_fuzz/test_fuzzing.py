@@ -58,6 +58,7 @@ def test_no_input_crashes_the_emulator(sandbox: Sandbox) -> None:
         assert int(runs[1]) > len(corpus), f"{kind}: {runs[1]} inputs only, and {len(corpus)} are in the corpus"
 
 
+@pytest.mark.thorough
 def test_words_that_crash_the_disassembler_are_no_instructions(sandbox: Sandbox) -> None:
     files = {"random_words.c": (Path(__file__).parent / "random_words.c").read_bytes()}
     done = sandbox.run("compile", ["sh", "-c", WORDS.format(count=RANDOM_WORDS)], files, timeout_s=500)

@@ -74,6 +74,7 @@ def test_gpu_and_host_agree_on_random_programs(sandbox: Sandbox, group: str, lev
             assert printed.endswith(f"{len(seeds)} of {len(seeds)} programs agree\n"), f"{arch} -O{level}: {printed}"
 
 
+@pytest.mark.thorough
 def test_a_difference_is_told_with_its_seed(sandbox: Sandbox) -> None:
     kernel, host = source([7]).split("static void host_7", 1)
     wrong = "static void host_7" + host.replace("}\n\n#include", "    all[5].u32_1 ^= 4;\n}\n\n#include", 1)

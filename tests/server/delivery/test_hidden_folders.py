@@ -44,6 +44,7 @@ def test_a_hint_says_that_its_command_is_for_the_servers_machine(hint: str, read
     assert for_other_machines(f"it fails\nHint: {hint}", {}) == f"it fails\nHint: {hint}", "the caller is there"
 
 
+@pytest.mark.thorough
 @pytest.mark.sandbox
 async def test_an_answer_that_cannot_be_recorded_says_so_without_the_path(tmp_path: Path) -> None:
     in_the_way = tmp_path / "data"
