@@ -157,6 +157,7 @@ print(json.dumps([
 """
 
 
+@pytest.mark.thorough
 def test_the_tool_of_a_verb_is_listed_and_needs_the_scope_of_the_verb(package: Path, tmp_path: Path) -> None:
     found = json.loads(in_a_new_process(TOOLS_OF_A_SERVER, package, AMDKERNEL_DATA_DIR=str(tmp_path)))
     assert found == [True, ["source", "target", "wait_s"], True, ["compile"], True]

@@ -29,6 +29,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return built
 
 
+@pytest.mark.thorough
 def test_the_wheel_carries_tools_sandbox_documentation_sources_and_examples(wheel: Path) -> None:
     names = set(zipfile.ZipFile(wheel).namelist())
     for part in (

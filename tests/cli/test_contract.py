@@ -78,6 +78,7 @@ def test_compile(amdkernel: Any, tmp_path: Path) -> None:
     assert (diagnostic["severity"], diagnostic["line"], diagnostic["column"]) == ("error", 2, 10)
 
 
+@pytest.mark.thorough
 def test_check(amdkernel: Any) -> None:
     code, answer = amdkernel("check", "vector_add", str(EXAMPLE / "kernels/naive.hip"))
     assert set(answer) >= CHECK

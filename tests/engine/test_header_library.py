@@ -14,6 +14,7 @@ from tests.languages.triton_problems import MATMUL, MATMUL_REFERENCE
 pytestmark = [pytest.mark.sandbox, pytest.mark.usefixtures("sandbox")]
 
 
+@pytest.mark.thorough
 def test_a_gemm_of_tiles_is_correct_and_recorded_with_the_hash_of_its_headers(tmp_path: Path) -> None:
     headers, problem = tmp_path / "include", tmp_path / "gemm"
     (headers / "tile/detail").mkdir(parents=True)

@@ -54,6 +54,7 @@ def test_what_a_program_leaves_decides(engine: Engine, name: str) -> None:
     assert words in result.reason
 
 
+@pytest.mark.thorough
 def test_a_source_that_does_not_compile_is_invalid_with_the_compilers_words(engine: Engine) -> None:
     result = engine.do(CheckProgram(problem="vector_add", source="int main() { return no_such_name; }"))
     assert result.verdict == "invalid"

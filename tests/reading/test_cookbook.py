@@ -88,6 +88,7 @@ def test_the_kernel_of_a_guide_is_correct_on_every_architecture_that_it_names(ch
         assert not answer.findings, f"on {arch}"
 
 
+@pytest.mark.thorough
 @pytest.mark.sandbox
 @pytest.mark.slow
 @pytest.mark.parametrize("name", list(of_the_gate_or_thorough()))
