@@ -97,6 +97,8 @@ def _meant(query: str) -> tuple[frozenset[str], frozenset[str]]:
 
 def _without_gpus(text: str) -> frozenset[str]:
     """Its tokens; a GPU says for what a kernel is, not what it does."""
+    if not families_in(text):
+        return frozenset(tokens(text))
     return frozenset(token for word in words(text) if not families_in(word) for token in tokens(word))
 
 

@@ -1,6 +1,9 @@
 """Parts that several answers share: headline, source lines with a marker, findings, figures."""
 
+from __future__ import annotations
+
 from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
 
 from rich.console import Console
 from rich.table import Table
@@ -9,9 +12,11 @@ from rich.text import Text
 from amdkernel_mcp.counted import counted, rounded
 from amdkernel_mcp.kernel_source import KernelSource
 from amdkernel_mcp.results.job_answer import Artefact, JobAnswer
-from amdkernel_mcp.results.kernels import Diagnostic, Finding, Span
 from amdkernel_mcp.results.quantity import Quantity
 from amdkernel_mcp.results.source_line import SourceLine
+
+if TYPE_CHECKING:
+    from amdkernel_mcp.results.kernels import Diagnostic, Finding, Span
 
 GOOD = frozenset({"ok", "correct", "faster", "compiled", "profiled", "compiles", "same", "better"})
 UNCLEAR = frozenset({"unverified", "inconclusive", "not_measured", "not_emulated", "not_finished"})

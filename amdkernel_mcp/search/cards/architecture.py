@@ -2,7 +2,7 @@
 
 import re
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 
@@ -84,7 +84,8 @@ def architecture_card(name: str) -> Card | None:
     )
 
 
-def facts_of(gfx: str) -> dict[str, str]:
+@cache
+def facts_of(gfx: str) -> Mapping[str, str]:
     """Every figure that the card of an architecture says, by its name; those of its first part as well."""
     part = lookup(gfx)
     told = {what: figure for what, figure, _ in (*_limits(gfx), *architectures()[gfx].facts)}

@@ -1,18 +1,20 @@
 """The card of a hardware counter or metric: what it counts, where it exists, and what is computed from it."""
 
+from __future__ import annotations
+
 import re
 import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
+from typing import TYPE_CHECKING
 
 from amdkernel_mcp.bundled import folder
-from amdkernel_mcp.profiling.metrics.emulated import DERIVED
-from amdkernel_mcp.profiling.metrics.emulator_counters import COUNTERS
-from amdkernel_mcp.profiling.metrics.metric import Definition
-from amdkernel_mcp.profiling.metrics.recorded import ARCHITECTURES, definitions
 from amdkernel_mcp.results.documentation import Card
-from amdkernel_mcp.results.quantity import Evidence
+
+if TYPE_CHECKING:
+    from amdkernel_mcp.profiling.metrics.metric import Definition
+    from amdkernel_mcp.results.quantity import Evidence
 
 _OVER_INSTANCES = {
     "_sum": "summed over all instances",
@@ -63,23 +65,35 @@ def _table() -> tuple[dict[str, Counter], dict[str, str]]:
     return {row.name: row for row in rows}, table["blocks"]
 
 
+# The metrics are imported where they are asked for: most searches name no counter.
 @cache
 def _recorded() -> dict[str, Definition]:
     """The metrics of imported recordings, by name; where architectures differ, that of the newest."""
+    from amdkernel_mcp.profiling.metrics.recorded import ARCHITECTURES, definitions
+
     return {one.name: one for gfx in reversed(ARCHITECTURES) for one in definitions(gfx)}
 
 
 @cache
 def _emulated() -> dict[str, tuple[str, Evidence, str]]:
     """The emulator's counters; of those that it has as a sum only, by the counter's own name."""
+    from amdkernel_mcp.profiling.metrics.emulator_counters import COUNTERS
+
     return {name.removesuffix("_sum"): row for name, row in COUNTERS.items()}
 
 
 @cache
+def _derived() -> dict[str, Definition]:
+    """The metrics of emulated profiles, by name."""
+    from amdkernel_mcp.profiling.metrics.emulated import DERIVED
+
+    return {one.name: one for one in DERIVED}
+
+
+@cache
 def _by_folded_name() -> dict[str, str]:
-    emulated = {one.name for one in DERIVED}
     # LDSBankConflict and LdsBankConflict are two metrics, so the exact spelling is asked for first.
-    return {name.lower(): name for name in (*_recorded(), *emulated, *_emulated(), *_table()[0])}
+    return {name.lower(): name for name in (*_recorded(), *_derived(), *_emulated(), *_table()[0])}
 
 
 def counter_names() -> tuple[str, ...]:
@@ -176,7 +190,7 @@ def _in_the_emulator(name: str) -> Iterator[str]:
 
 def _of_our_metrics(name: str) -> Iterator[str]:
     """The metric's own formula, or the metrics in whose formulas the counter stands."""
-    own = {one.name: one for one in DERIVED} | _recorded()
+    own = _derived() | _recorded()
     if name in own:
         one = own[name]
         yield f"- {one.name} [{one.unit}] = `{one.text}` ({one.source})"

@@ -1,6 +1,7 @@
 """Cards of instructions: matrix instructions with their layout, any other with the architectures that have it."""
 
 import re
+from collections.abc import Sequence
 from fnmatch import fnmatchcase
 from functools import cache
 
@@ -70,7 +71,8 @@ def instruction_cards(word: str) -> list[Card]:
     return [mnemonic_card(name)] if name else []
 
 
-def mnemonics_like(pattern: str) -> list[str]:
+@cache
+def mnemonics_like(pattern: str) -> Sequence[str]:
     """The mnemonics that a pattern with `*` and `?` matches."""
     return [name for name in architectures_of() if fnmatchcase(name, pattern.lower())]
 

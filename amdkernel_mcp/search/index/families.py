@@ -2,7 +2,9 @@
 
 import re
 import tomllib
-from functools import lru_cache
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
 
 from amdkernel_mcp.bundled import folder
 
@@ -18,8 +20,14 @@ def families_in(text: str) -> frozenset[str]:
     return frozenset(known.get(name, name) for name in names if name in known or name.startswith("gfx"))
 
 
-@lru_cache(maxsize=1)
+@cache
+def vocabulary_table() -> Mapping[str, Any]:
+    """docs_index/vocabulary.toml as it stands; read once, as a search at a shell needs it three times."""
+    return tomllib.loads((folder("docs_index") / "vocabulary.toml").read_text(encoding="utf-8"))
+
+
+@cache
 def _members() -> dict[str, str]:
     """Family by name."""
-    table = tomllib.loads((folder("docs_index") / "vocabulary.toml").read_text(encoding="utf-8"))
-    return {name.lower(): family for family, names in table["families"].items() for name in [family, *names]}
+    families = vocabulary_table()["families"]
+    return {name.lower(): family for family, names in families.items() for name in [family, *names]}

@@ -1,12 +1,11 @@
 """The words that mean the same: what docs_index/vocabulary.toml says, made ready for look-up."""
 
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import pairwise
 
-from amdkernel_mcp.bundled import folder
+from amdkernel_mcp.search.index.families import vocabulary_table
 from amdkernel_mcp.search.index.tokens import stem
 
 
@@ -44,8 +43,7 @@ class Vocabulary:
 @lru_cache(maxsize=1)
 def load_vocabulary() -> Vocabulary:
     """The vocabulary that comes with the package."""
-    table = tomllib.loads((folder("docs_index") / "vocabulary.toml").read_text(encoding="utf-8"))
-    rows = table["same"]
+    rows = vocabulary_table()["same"]
     return Vocabulary(tuple(Phrase(tuple(map(_stems, row["said"])), " ".join(row["means"])) for row in rows))
 
 
