@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from amdkernel_mcp.extensions import installed
-from amdkernel_mcp.profiling.brief import in_full
+from amdkernel_mcp.profiling.brief import LITTLE, in_full
 from amdkernel_mcp.profiling.gain import capped, gain
 from amdkernel_mcp.profiling.remains import what_remains
 from amdkernel_mcp.profiling.rules.answer import RULED_OUT, Found, RuledOut, docs_of, finding
@@ -18,8 +18,8 @@ LEAST_GAIN = 1.05
 
 
 def diagnose(kernels: Sequence[Facts], focus: Focus | None = None) -> list[Diagnosis]:
-    """Findings of all kernels, what may cost most time first; of kernels without any, what their time consists of; last
-    what is ruled out of each, and why.
+    """Findings of all kernels, what may cost most time first; of kernels without any, what their time consists of,
+    before symptoms that cost little; last what is ruled out of each, and why.
 
     `focus`: only rules of this topic. Raises InfrastructureError for rules of a package that cannot be loaded.
     """
@@ -27,6 +27,7 @@ def diagnose(kernels: Sequence[Facts], focus: Focus | None = None) -> list[Diagn
     rules = [rule for rule in (*RULES, *installed("rules", Rule)) if focus in (None, rule.topic)]
     found: list[tuple[float, Diagnosis]] = []
     remaining: list[Diagnosis] = []
+    little: list[Diagnosis] = []
     excluded: list[Diagnosis] = []
     for facts in sorted(kernels, key=lambda facts: -facts.model.time_us):
         prefix = f"{facts.largest_dispatch.kernel}: " if named else ""
@@ -34,14 +35,17 @@ def diagnose(kernels: Sequence[Facts], focus: Focus | None = None) -> list[Diagn
         found_here = [(rule, capped(rule, each, facts)) for rule, each in answers if isinstance(each, Found)]
         costs = [(rule, each) for rule, each in found_here if each is not None]
         all_found = [each for _, each in costs]
-        found += [(ranked_us(each, all_found), _row(prefix, rule, each, facts)) for rule, each in costs]
-        rows = [row for row in (_row(prefix, rule, each, facts) for rule, each in costs) if _promises(row)]
-        if focus is None and not in_full(rows) and (left := what_remains(facts, prefix)):
+        rows = [(each, row) for rule, each in costs if _promises(row := _row(prefix, rule, each, facts))]
+        small = [row for each, row in rows if each.symptom and row.gain and row.gain.high <= LITTLE]
+        found += [(ranked_us(each, all_found), row) for each, row in rows if row not in small]
+        little += small
+        much = in_full([row for _, row in rows if row not in small])
+        if focus is None and not much and (left := what_remains(facts, prefix)):
             remaining.append(left)
         if ruled_out := [answer for _, answer in answers if isinstance(answer, RuledOut)]:
             excluded.append(_ruled_out(prefix, ruled_out))
     found.sort(key=lambda each: -each[0])
-    return [row for _, row in found if _promises(row)] + remaining + excluded
+    return [row for _, row in found] + remaining + little + excluded
 
 
 def _promises(row: Diagnosis) -> bool:

@@ -49,8 +49,8 @@ class Found:
     """What it may cost at most, where that is more: waits in the simulation that fall with the bound."""
     has_gain: bool = True
     """False where it is not known what the kernel could become."""
-    by_simulation: bool = False
-    """The simulation shows that it costs time, and no count shows its cause."""
+    symptom: bool = False
+    """It costs time, and no count shows why: a cause that costs half as much comes first."""
 
 
 Answer = Found | RuledOut | None
@@ -78,6 +78,8 @@ def finding(what: str, *, because: str, advice: str, docs: Sequence[str] = ()) -
     return Diagnosis.model_validate({"finding": what, "because": because, "try": advice, "docs": list(docs)})
 
 
-def costly(cost_us: float, what: str, *, because: str, advice: str, most_us: float = 0.0) -> Found:
+def costly(
+    cost_us: float, what: str, *, because: str, advice: str, most_us: float = 0.0, symptom: bool = False
+) -> Found:
     """A finding on an emulated kernel. `cost_us` is an estimate that is never shown."""
-    return Found(finding(what, because=because, advice=advice), cost_us, most_us)
+    return Found(finding(what, because=because, advice=advice), cost_us, most_us, symptom=symptom)

@@ -5,6 +5,8 @@ from amdkernel_mcp.measurement.roofline import TRANSCENDENTAL
 from amdkernel_mcp.profiling.rules.answer import WEIGHS, Answer, RuledOut, costly
 from amdkernel_mcp.profiling.rules.facts import Facts
 
+_MEMORIES = ("memory", "infinity_cache", "l2_cache", "l1_cache")
+_KINDS = ("F16", "F32", "F64")
 SHARED = 4
 """Times that a product of matrices asks for a mean element, from memory and LDS together: its lanes share rows and
 columns. Polynomials and recurrences ask once."""
@@ -28,8 +30,7 @@ def no_matrix_cores(facts: Facts) -> Answer:
     unit = "WMMA" if facts.gpu.family.startswith("RDNA") else "MFMA"
     if facts.counter("SQ_INSTS_MFMA"):
         return RuledOut("missing matrix instructions", f"{facts.counter('SQ_INSTS_MFMA'):.0f} {unit} instructions ran")
-    fma = {kind: facts.counter(f"SQ_INSTS_VALU_FMA_{kind}") for kind in ("F16", "F32", "F64")}
-    valu, intensity, products = facts.counter("SQ_INSTS_VALU"), facts.metric("Arithmetic Intensity"), sum(fma.values())
+    valu, intensity, products = facts.counter("SQ_INSTS_VALU"), facts.metric("Arithmetic Intensity"), _products(facts)
     if not valu or intensity < 16 or products < 0.15 * valu:
         return None
     loaded = (facts.counter("lds_bytes") + facts.counter("bytes_loaded")) / 4 / facts.wave_size
@@ -39,7 +40,7 @@ def no_matrix_cores(facts: Facts) -> Answer:
         return RuledOut("missing matrix instructions", "the lanes of a wave share no operands")
     if not LEAST_PRODUCTS * loaded <= products <= MOST_PRODUCTS * loaded:
         return RuledOut("missing matrix instructions", f"a loaded value is used in {products / loaded:.1f} products")
-    transcendental = sum(facts.counter(f"SQ_INSTS_VALU_TRANS_{kind}") for kind in fma)
+    transcendental = sum(facts.counter(f"SQ_INSTS_VALU_TRANS_{kind}") for kind in _KINDS)
     if transcendental > MOST_TRANSCENDENTAL * valu:
         return RuledOut("missing matrix instructions", "square roots, exponentials or divisions are part of the sums")
     gain = _gain(facts)
@@ -59,6 +60,14 @@ _MATRIX_ADVICE = {
     "WMMA": "use WMMA, which takes f16, bf16 and 8-bit inputs, if their precision suffices: "
     "__builtin_amdgcn_wmma_f32_16x16x16_f16_w32 (gfx12: ..._w32_gfx12), or rocWMMA",
 }
+
+
+def _products(facts: Facts) -> float:
+    """Multiply-adds of waves. clang makes packed products of some and adds them up one by one (LLVM 21)."""
+    fused = sum(facts.counter(f"SQ_INSTS_VALU_FMA_{kind}") for kind in _KINDS) + facts.code.count("v_pk_fma_")
+    multiplied = facts.code.count("v_mul_f") + 2 * facts.code.count("v_pk_mul_f")
+    added = facts.code.count("v_add_f") + 2 * facts.code.count("v_pk_add_f")
+    return fused + min(multiplied, added)
 
 
 def _gain(facts: Facts) -> float:
@@ -129,6 +138,7 @@ def instruction_overhead(facts: Facts) -> Answer:
         because=f"{because}, at {intensity:.2f} flop per compulsory byte",
         advice="use wider loads and several elements per thread, move index arithmetic out of the loop, unroll, use "
         "the fast forms of exp, division and sqrt where the tolerance allows",
+        symptom=True,
     )
 
 
@@ -142,6 +152,7 @@ def _other_instructions(facts: Facts, because: str) -> Answer:
         advice="move what does not change out of the loop and unroll it, so that counters, addresses and remainders of "
         "loop variables become constants, and give each thread more work for each turn"
         + (": the scalar unit of a CU serves all of its SIMDs" if scalar else ""),
+        symptom=True,
     )
 
 
@@ -154,7 +165,7 @@ def inactive_lanes(facts: Facts) -> Answer:
     because = f"a mean vector instruction has {used:.0f} % of its lanes active"
     if used >= 75:
         return RuledOut("divergence", because)
-    if share < 0.3 and facts.model.limiter == "memory":
+    if share < (0.3 if facts.model.limiter == "memory" else 0.75) and facts.model.limiter in _MEMORIES:
         return RuledOut("divergence", f"{because}, but instructions are {share:.0%} of the modelled time")
     x, y, z = facts.largest_dispatch.block
     threads, lanes = x * y * z, facts.wave_size

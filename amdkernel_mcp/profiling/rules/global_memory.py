@@ -40,7 +40,7 @@ def uncoalesced_loads(facts: Facts) -> Answer:
         return RuledOut("uncoalesced loads", because)
     if share < WEIGHS:
         return RuledOut("uncoalesced loads", f"{because}, but cache requests are {share:.0%} of the modelled time")
-    if facts.code.waits.dependent_loads > 0.5:
+    if facts.code.waits.dependent_loads >= 0.5:
         return _gather(facts, because)
     return of_the_roof(
         facts,

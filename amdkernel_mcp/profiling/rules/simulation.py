@@ -66,10 +66,10 @@ def by_simulation(rule: Rule, facts: Facts) -> Answer:
 
 
 def ranked_us(each: Found, answers: Sequence[Found]) -> float:
-    """The cost that orders a finding: one of the simulation alone comes after causes that cost half as much or more."""
-    if not each.by_simulation:
+    """The cost that orders a finding: a symptom comes after causes that cost half as much or more."""
+    if not each.symptom:
         return each.cost_us
-    causes = [other.cost_us for other in answers if not other.by_simulation and other.cost_us >= each.cost_us / 2]
+    causes = [other.cost_us for other in answers if not other.symptom and other.cost_us >= each.cost_us / 2]
     return min([each.cost_us, *(0.95 * cost for cost in causes)])
 
 
@@ -84,7 +84,7 @@ def _goes_on(loss: Loss, facts: Facts) -> bool:
 def _found(loss: Loss, saved_us: float, facts: Facts) -> Found:
     what, _, advice = _SENTENCES[loss]
     because = _says(loss, saved_us, facts)
-    return replace(costly(saved_us, what, because=because, advice=advice), by_simulation=True)
+    return costly(saved_us, what, because=because, advice=advice, symptom=True)
 
 
 def _says(loss: Loss, saved_us: float, facts: Facts) -> str:

@@ -31,15 +31,14 @@ def exposed_latency(facts: Facts) -> Answer:
     elif dependent > 0.5:
         because += f"; {dependent:.0%} of the loads take their address from loaded data"
     cost = 0.4 * facts.time_us if chain else 0.875 * max(waiting - roof, waiting / 2)
-    held_back = low_occupancy(facts)
-    if isinstance(held_back, Found) and held_back.cost_us >= 0.5 * cost:
-        cost = min(cost, 0.95 * held_back.cost_us)  # what holds the waves back is the cause
+    held_back = isinstance(low_occupancy(facts), Found)  # what holds the waves back is the cause
     return costly(
         cost,
         "Latency is exposed: waves wait for one result after the other",
         because=because,
         advice="keep several independent loads or sums in flight in each wave (unroll, prefetch, several elements per "
         "thread), replace chains of dependent loads, and launch more waves",
+        symptom=held_back,
     )
 
 
