@@ -8,6 +8,7 @@ import threading
 import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 
 import pytest
 from slurm_cluster import SlurmCluster
@@ -151,13 +152,14 @@ def test_nothing_is_lost_or_taken_twice_when_the_controller_is_killed_after_it_a
     commands = HeldCommands(cluster.prefix)
     allocations = open_allocations(cluster, workers, "--begin=now+3", commands=commands)
     together = threading.Barrier(count)
+    cancellation = Cancellation()
 
     def session(_: int) -> tuple[str, int]:
-        with allocations.borrowed("gfx942", Work(f"user{_}")) as got:
+        with allocations.borrowed("gfx942", Work(f"user{_}", cancellation=cancellation)) as got:
             together.wait(120)  # so that none is given to another
             return got.submission.key, got.submission.fence
 
-    with ThreadPoolExecutor(count) as pool:
+    with ThreadPoolExecutor(count) as pool, _ended_on_failure(cancellation, commands):
         sessions = [pool.submit(session, number) for number in range(count)]
         cluster.until(lambda: len(cluster.jobs()) == count, 30, "all are accepted")
         accepted = {line.split("|")[0] for line in cluster.jobs()}
@@ -292,6 +294,17 @@ def test_a_run_whose_node_dies_is_taken_once_more_on_another_node(
 def _stand_in(sandbox: object) -> StandInSandbox:
     assert isinstance(sandbox, StandInSandbox)
     return sandbox
+
+
+@contextmanager
+def _ended_on_failure(cancellation: Cancellation, commands: HeldCommands) -> Iterator[None]:
+    """Ends the sessions where a step fails, so that the step is named and not the wait for them."""
+    try:
+        yield
+    except BaseException:
+        cancellation.cancel()
+        commands.free.set()
+        raise
 
 
 def _stranger(cluster: SlurmCluster) -> str:
