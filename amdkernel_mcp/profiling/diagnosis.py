@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from amdkernel_mcp.extensions import installed
-from amdkernel_mcp.profiling.brief import LITTLE, in_full
+from amdkernel_mcp.profiling.brief import in_full
 from amdkernel_mcp.profiling.gain import capped, gain
 from amdkernel_mcp.profiling.remains import what_remains
 from amdkernel_mcp.profiling.rules.answer import RULED_OUT, Found, RuledOut, docs_of, finding
@@ -15,6 +15,10 @@ from amdkernel_mcp.results.kernels import Diagnosis, Focus
 
 LEAST_GAIN = 1.05
 """A finding that cannot promise this much is left out."""
+
+
+LITTLE_OF_A_SYMPTOM = 1.2
+"""Times as fast, of two digits: a symptom that promises no more comes after what the time consists of."""
 
 
 def diagnose(kernels: Sequence[Facts], focus: Focus | None = None) -> list[Diagnosis]:
@@ -36,7 +40,7 @@ def diagnose(kernels: Sequence[Facts], focus: Focus | None = None) -> list[Diagn
         costs = [(rule, each) for rule, each in found_here if each is not None]
         all_found = [each for _, each in costs]
         rows = [(each, row) for rule, each in costs if _promises(row := _row(prefix, rule, each, facts))]
-        small = [row for each, row in rows if each.symptom and row.gain and row.gain.high <= LITTLE]
+        small = [row for each, row in rows if each.symptom and row.gain and row.gain.high <= LITTLE_OF_A_SYMPTOM]
         found += [(ranked_us(each, all_found), row) for each, row in rows if row not in small]
         little += small
         much = in_full([row for _, row in rows if row not in small])

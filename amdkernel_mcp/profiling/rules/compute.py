@@ -30,11 +30,14 @@ def no_matrix_cores(facts: Facts) -> Answer:
     unit = "WMMA" if facts.gpu.family.startswith("RDNA") else "MFMA"
     if facts.counter("SQ_INSTS_MFMA"):
         return RuledOut("missing matrix instructions", f"{facts.counter('SQ_INSTS_MFMA'):.0f} {unit} instructions ran")
-    valu, intensity, products = facts.counter("SQ_INSTS_VALU"), facts.metric("Arithmetic Intensity"), _products(facts)
+    valu, products, compulsory = facts.counter("SQ_INSTS_VALU"), _products(facts), facts.metric("Compulsory Bytes")
+    intensity = max(
+        facts.metric("Arithmetic Intensity"), 2 * products * facts.wave_size / compulsory if compulsory else 0
+    )
     if not valu or intensity < 16 or products < 0.15 * valu:
         return None
     loaded = (facts.counter("lds_bytes") + facts.counter("bytes_loaded")) / 4 / facts.wave_size
-    if facts.metric("Compulsory Bytes") * SHARED > facts.counter("lds_bytes") + facts.counter("bytes_loaded"):
+    if compulsory * SHARED > facts.counter("lds_bytes") + facts.counter("bytes_loaded"):
         return RuledOut("missing matrix instructions", "no lane uses what another one loaded")
     if facts.counter("lds_bytes") < 0.25 * facts.counter("bytes_loaded") and facts.metric("Load Coalescing") < 130:
         return RuledOut("missing matrix instructions", "the lanes of a wave share no operands")
@@ -65,6 +68,7 @@ _MATRIX_ADVICE = {
 def _products(facts: Facts) -> float:
     """Multiply-adds of waves. clang makes packed products of some and adds them up one by one (LLVM 21)."""
     fused = sum(facts.counter(f"SQ_INSTS_VALU_FMA_{kind}") for kind in _KINDS) + facts.code.count("v_pk_fma_")
+    fused += 2 * facts.code.count("v_dot2", "v_dual_dot2")
     multiplied = facts.code.count("v_mul_f") + 2 * facts.code.count("v_pk_mul_f")
     added = facts.code.count("v_add_f") + 2 * facts.code.count("v_pk_add_f")
     return fused + min(multiplied, added)

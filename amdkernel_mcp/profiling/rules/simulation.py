@@ -69,8 +69,8 @@ def ranked_us(each: Found, answers: Sequence[Found]) -> float:
     """The cost that orders a finding: a symptom comes after causes that cost half as much or more."""
     if not each.symptom:
         return each.cost_us
-    causes = [other.cost_us for other in answers if not other.symptom and other.cost_us >= each.cost_us / 2]
-    return min([each.cost_us, *(0.95 * cost for cost in causes)])
+    causes = [max(other.cost_us, other.most_us) for other in answers if not other.symptom]
+    return min([each.cost_us, *(0.95 * cost for cost in causes if cost >= each.cost_us / 2)])
 
 
 def _goes_on(loss: Loss, facts: Facts) -> bool:
