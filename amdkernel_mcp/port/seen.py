@@ -41,6 +41,7 @@ def seen_functions(sandbox: Sandbox, program: Program, texts: Mapping[str, str])
     words = ["sh", "-c", _READ, "read", program.sources[0], *folders, *program.flags]
     done = sandbox.run("compile", words, files, timeout_s=TIMEOUT_S)
     tree = done.files.get(_TREE, b"")
-    if done.exit_code or done.timed_out or done.truncated or not tree:
+    wrong = " error: " in done.stderr or " generated" in done.stderr  # clang-query ends with 0 after errors as well
+    if done.exit_code or wrong or done.timed_out or done.truncated or not tree:
         return {}
     return hits_of_trees(read_trees(tree.decode(errors="replace")), texts, WORK)
