@@ -34,7 +34,9 @@ def test_a_tree_has_the_places_that_clang_leaves_out() -> None:
     assert [(each.line, each.name, each.hits) for each in found] == [(4, "k", (("ballot32", 7, "sure", ""),))]
 
 
-@pytest.mark.parametrize("text", ["", "FunctionDecl", "|-X\n`-Y", "FunctionDecl 0x1 <a:1:1> k 'int'\n|-<<<NULL>>>\n| ` `-"])
+@pytest.mark.parametrize(
+    "text", ["", "FunctionDecl", "|-X\n`-Y", "FunctionDecl 0x1 <a:1:1> k 'int'\n|-<<<NULL>>>\n| ` `-"]
+)
 def test_text_that_is_no_tree_shows_nothing(text: str) -> None:
     assert hits_of_trees(read_trees(text), {"a.cu": "int k;"}, "/w") == {}
 
