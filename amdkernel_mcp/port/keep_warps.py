@@ -98,7 +98,7 @@ def header_files(names: CudaNames, includes: Iterable[str], *, identifiers: Iter
         elif name.startswith("thrust/"):
             # rocThrust's own headers use transform without including it.
             found[name] = (
-                _AROUND.format(f"#include_next <thrust/transform.h>\n#include_next <{name}>\n")
+                _AROUND.format(f"#include_next <thrust/detail/config.h>\n#include_next <thrust/transform.h>\n#include_next <{name}>\n")
                 + '#include "cuda_thrust.h"\n'
             )
             found["cuda_thrust.h"] = _AROUND.format("#include_next <thrust/execution_policy.h>\n") + _THRUST
