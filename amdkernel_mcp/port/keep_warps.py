@@ -52,6 +52,8 @@ _ROUNDED = re.compile(r"\b__(?:[fd](?:add|sub|mul|div|rcp|sqrt)|fmaf?|frsqrt)_r[
 _ONE_LINE = "#pragma once\n#include <cuda_runtime.h>\n"
 _AROUND = '#pragma once\n#include <cuda_runtime.h>\n#include "cuda_warps_off.h"\n{}#include "cuda_warps_back.h"\n'
 _STANDARD = "namespace cuda { namespace std = ::std; }\n"
+_THRUST_FIRST = "#include_next <thrust/detail/config.h>\n#include_next <thrust/transform.h>\n"
+"""What rocThrust's own headers use without including it."""
 _THRUST = "namespace thrust { namespace cuda = ::thrust::hip; }\n"
 _MARKS = """inline int nvtxRangePushA(const char *) { return 0; }
 inline int nvtxRangePop() { return 0; }
@@ -96,11 +98,7 @@ def header_files(names: CudaNames, includes: Iterable[str], *, identifiers: Iter
             found[name] = _ONE_LINE + '#include "cuda_cub.h"\n'
             found["cuda_cub.h"] = _AROUND.format("#include <hipcub/hipcub.hpp>\n") + _CUB
         elif name.startswith("thrust/"):
-            # rocThrust's own headers use transform without including it.
-            found[name] = (
-                _AROUND.format(f"#include_next <thrust/detail/config.h>\n#include_next <thrust/transform.h>\n#include_next <{name}>\n")
-                + '#include "cuda_thrust.h"\n'
-            )
+            found[name] = _AROUND.format(f"{_THRUST_FIRST}#include_next <{name}>\n") + '#include "cuda_thrust.h"\n'
             found["cuda_thrust.h"] = _AROUND.format("#include_next <thrust/execution_policy.h>\n") + _THRUST
         elif _COOPERATIVE.fullmatch(name):
             found[name] = _ONE_LINE

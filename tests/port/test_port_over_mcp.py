@@ -11,7 +11,7 @@ from amdkernel_mcp.server.app import build_server
 
 pytestmark = pytest.mark.anyio
 
-HEADER = "#pragma once\n#define EACH(n) (blockIdx.x * blockDim.x + threadIdx.x < (n))\n#include \"more/sum.cuh\"\n"
+HEADER = '#pragma once\n#define EACH(n) (blockIdx.x * blockDim.x + threadIdx.x < (n))\n#include "more/sum.cuh"\n'
 MORE = "__device__ inline float sum_of(float a, float b) { return a + b; }\n"
 SOURCE = """#include "parts.cuh"
 __global__ void add(const float* a, const float* b, float* c, int count)
