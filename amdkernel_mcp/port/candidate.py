@@ -59,10 +59,6 @@ def make_candidate(text: str, names: CudaNames, kernel: str, problem: Problem | 
     Raises InputError where the source launches no kernel of this name, or where it does not fit the problem.
     """
     source = Source.of(joined_launches(device_sources(text))[0])
-    if hosts := [each for each in source.functions if each.name == kernel and not each.device]:
-        from amdkernel_mcp.port.several import make_several
-
-        return make_several(source, names, hosts[-1], problem)
     chosen = [each for each in launches(source) if each.kernel == kernel]
     functions = [each for each in source.functions if each.kernel and each.name == kernel]
     if not chosen or not functions:

@@ -38,7 +38,7 @@ class Hit:
 def lint(text: str, seen: Sequence[SeenFunction] = ()) -> list[Hit]:
     """All hits in the order of their lines; of one class on one line one, `sure` before `look`.
 
-    seen: functions of which there is a syntax tree. It decides the classes of types and values in them.
+    seen: functions that clang read. Its syntax tree decides the classes of types and values in them.
     """
     source = Source.of(text)
     found: dict[tuple[int, str], Hit] = {}

@@ -7,13 +7,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from amdkernel_mcp.errors import InputError
-from amdkernel_mcp.port.candidate import Candidate, with_device_code, with_numbers
+from amdkernel_mcp.port.candidate import Candidate, device_sources, make_candidate, with_device_code, with_numbers
 from amdkernel_mcp.port.cuda_names import CudaNames
 from amdkernel_mcp.port.draft import Draft, clear_kernel, clear_line, draft_of_problem, draft_of_reference
 from amdkernel_mcp.port.for_problem import Bound, Parameter, adds, bind
 from amdkernel_mcp.port.functions import Function, Source
 from amdkernel_mcp.port.host_code import HostArithmeticError, HostCode, launches
-from amdkernel_mcp.port.tokens import arguments, closing
+from amdkernel_mcp.port.tokens import arguments, closing, joined_launches
 from amdkernel_mcp.problems.problem import Problem
 
 _COPY = re.compile(r"(?:cuda|hip)Memcpy(?:Async)?")
@@ -39,6 +39,16 @@ class _Array:
         if all(use == "in" for use in self.uses):
             return "in"
         return "out" if self.uses[0] == "out" else "inout"
+
+
+def candidate_of(text: str, names: CudaNames, name: str, problem: Problem | None = None) -> Candidate:
+    """The candidate of a kernel, or of all that a function of the host launches. problem: as `make_candidate` has it.
+
+    Raises InputError where the source has no such kernel or function, or where it does not fit the problem.
+    """
+    source = Source.of(joined_launches(device_sources(text))[0])
+    hosts = [each for each in source.functions if each.name == name and not each.device]
+    return make_several(source, names, hosts[-1], problem) if hosts else make_candidate(text, names, name, problem)
 
 
 def make_several(source: Source, names: CudaNames, host: Function, problem: Problem | None) -> Candidate:
@@ -341,8 +351,6 @@ def _without_numbers(
     drafts: Sequence[Draft], fixed: Mapping[str, str], names: CudaNames, host: str, problem: Problem
 ) -> Candidate:
     """Again with the floats that the host passes as constants of the kernels."""
-    from amdkernel_mcp.port.candidate import make_candidate
-
     for draft in drafts:
         tokens = draft.source.tokens
         own = {
@@ -351,5 +359,5 @@ def _without_numbers(
             if (key := "".join(each.text for each in tokens[begin:end])) in fixed
         }
         if own:
-            return make_candidate(with_numbers(draft, own), names, host, problem)
+            return candidate_of(with_numbers(draft, own), names, host, problem)
     raise InputError("a number of the host fits no kernel", hint="take the kernels one by one")

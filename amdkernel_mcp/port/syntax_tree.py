@@ -1,6 +1,7 @@
 """clang's syntax tree of the functions of a program that run on the GPU, read from the text that clang-query prints.
 
-The text comes from a sandbox that read a program of somebody: it is not trusted, and what is not understood is no tree.
+The text comes from a sandbox with a program of others, so it is not trusted: a line that cannot be parsed has no type
+and no place.
 """
 
 from __future__ import annotations

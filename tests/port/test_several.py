@@ -6,8 +6,8 @@ from amdkernel_mcp.config import Settings
 from amdkernel_mcp.engine.engine import Engine
 from amdkernel_mcp.engine.verbs.port import Port, PortOptions
 from amdkernel_mcp.errors import InputError
-from amdkernel_mcp.port.candidate import make_candidate
 from amdkernel_mcp.port.cuda_names import CudaNames
+from amdkernel_mcp.port.several import candidate_of
 from amdkernel_mcp.problems.problem_file import load_problem
 from tests.port.host_functions import SOFTMAX_IN_THREE, SUM_IN_TWO
 
@@ -19,7 +19,7 @@ def plan(text: str) -> list[str]:
 
 
 def test_the_launches_of_main_are_one_plan_and_one_problem() -> None:
-    made = make_candidate(SUM_IN_TWO, NAMES, "main")
+    made = candidate_of(SUM_IN_TWO, NAMES, "main")
     assert plan(made.text) == [
         "workspace part dtype=f32 shape=[(n + 256 - 1) // 256]",
         "launch parts grid=[(n + 256 - 1) // 256] block=[256] lds=0 args=[x, part, n]",
@@ -33,7 +33,7 @@ def test_the_launches_of_main_are_one_plan_and_one_problem() -> None:
 
 
 def test_an_array_that_is_added_to_between_launches_is_cleared_first() -> None:
-    made = make_candidate(SOFTMAX_IN_THREE, NAMES, "softmax", load_problem("row_softmax"))
+    made = candidate_of(SOFTMAX_IN_THREE, NAMES, "softmax", load_problem("row_softmax"))
     lines = plan(made.text)
     assert lines[:3] == [
         "workspace most_between dtype=f32 shape=[rows]",
@@ -56,12 +56,12 @@ def test_an_array_that_is_added_to_between_launches_is_cleared_first() -> None:
 )
 def test_what_no_plan_can_have_is_refused(before: str, after: str, says: str) -> None:
     with pytest.raises(InputError, match=says):
-        make_candidate(SUM_IN_TWO.replace(before, after), NAMES, "main")
+        candidate_of(SUM_IN_TWO.replace(before, after), NAMES, "main")
 
 
 def test_a_function_without_a_launch_is_refused() -> None:
     with pytest.raises(InputError, match="f launches no kernel"):
-        make_candidate(SUM_IN_TWO + "void f() {}", NAMES, "f")
+        candidate_of(SUM_IN_TWO + "void f() {}", NAMES, "f")
 
 
 @pytest.mark.sandbox

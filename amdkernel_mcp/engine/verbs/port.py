@@ -29,7 +29,8 @@ class PortOptions:
 
     others: the program's further files, path to text. keep_warps: the source stays, with our headers. verify: run it on
     a wave of 32 and of 64. arguments: of the program. defines: NAME=VALUE for its constants. timeout_s: of a run.
-    with_sources: the answer has the HIP sources or our headers. candidate: the kernel to take alone. problem: whose
+    with_sources: the answer has the HIP sources or our headers. candidate: the kernel to take alone, or
+    the host function whose launches to take. problem: whose
     outputs decide, for a program or a candidate that takes its arguments.
     """
 
@@ -152,17 +153,17 @@ class Port(Verb[PortResult]):
         return verified_by_checks(first, second)
 
     def _candidate(self, means: Means, wide: Target, kernel: str) -> PortResult:
-        """One kernel with its launch plan; compiled as `compile` does."""
+        """One kernel, or what a host function launches, with its launch plan; compiled as `compile` does."""
         from amdkernel_mcp.launch.lines import read_launch_plan
         from amdkernel_mcp.port.answer import answer_about_candidate
-        from amdkernel_mcp.port.candidate import make_candidate
         from amdkernel_mcp.port.port import hip_names
+        from amdkernel_mcp.port.several import candidate_of
         from amdkernel_mcp.port.sources import with_headers
 
         sandbox = means.sandboxes.of(wide)
         problem = means.steps.problem(self.options.problem, means.work.owner) if self.options.problem else None
         text = with_headers(self.source, self.options.others)
-        made = make_candidate(text, hip_names(sandbox), kernel, problem)
+        made = candidate_of(text, hip_names(sandbox), kernel, problem)
         if self.options.problem:
             return self._judged(means, made, sandbox)
         means.work.say(f"compiling {kernel} for {wide.arch}")
