@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from amdkernel_mcp.counted import counted
@@ -15,6 +15,7 @@ from amdkernel_mcp.results.port import PortChange, PortHit, PortResult
 
 if TYPE_CHECKING:
     from amdkernel_mcp.port.port import Ported, Wanted
+    from amdkernel_mcp.port.rules_of_types import SeenFunction
     from amdkernel_mcp.port.verify import Verified
 
 MOST_SUSPECTS = 6
@@ -25,11 +26,13 @@ _ORDER = (
 )  # fmt: skip
 
 
-def hits_of(program: CudaProgram) -> list[PortHit]:
-    """The lint of all files, that of the named one first."""
+def hits_of(program: CudaProgram, seen: Mapping[str, Sequence[SeenFunction]] = {}) -> list[PortHit]:
+    """The lint of all files, that of the named one first. seen: what clang's syntax tree shows, by file."""
     found: list[PortHit] = []
     for name in (program.main, *(each for each in program.files if each != program.main)):
-        found += [_shown(hit, None if name == program.main else name) for hit in lint(program.files[name])]
+        found += [
+            _shown(hit, None if name == program.main else name) for hit in lint(program.files[name], seen.get(name, ()))
+        ]
     return found
 
 
@@ -50,7 +53,7 @@ def suspects(hits: Sequence[PortHit], *, keep_warps: bool) -> list[PortHit]:
 
 def answer_of(wanted: Wanted, ported: Ported, verified: Verified | None, *, target: str) -> PortResult:
     """The whole answer; never that something is ported which was not built."""
-    hits = hits_of(wanted.program)
+    hits = hits_of(wanted.program, ported.seen)
     archs = [] if ported.failed else list(wanted.archs)
     verdict = verified.verdict if verified else "does_not_compile" if ported.failed else "compiles"
     found = suspects(hits, keep_warps=wanted.keep_warps) if verdict == "wave64_mistake" else []
@@ -64,6 +67,7 @@ def answer_of(wanted: Wanted, ported: Ported, verified: Verified | None, *, targ
         runs=list(verified.runs) if verified else [],
         suspects=found,
         lint=hits,
+        lint_by="syntax_tree" if ported.seen else "tokens",
         by_hand=_by_hand(hits, ported, keep_warps=wanted.keep_warps),
         changes=[PortChange(what=each.what, times=each.times, line=each.line) for each in ported.changes],
         diagnostics=list(ported.diagnostics),

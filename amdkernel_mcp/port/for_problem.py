@@ -96,7 +96,7 @@ def bind(
         {
             name: " * ".join(_factor(each.text) for each in argument.shape or ()) or "1"
             for name, argument in arrays.items()
-            if argument.role == "out" and roles[name] == "inout" and _adds(source, name)
+            if argument.role == "out" and roles[name] == "inout" and adds(source, name)
         },
         (*guesses, *taken),
     )
@@ -171,7 +171,7 @@ def _free(problem: Problem, used: set[str], *, floats: bool) -> list[str]:
     return [name for name in of_kind if not any(re.search(rf"\b{name}\b", text) for text in used)]
 
 
-def _adds(source: Source, name: str) -> bool:
+def adds(source: Source, name: str) -> bool:
     """Whether an atomic or `+=` is made on the array: it must begin with zeros."""
     tokens = source.tokens
     for place, token in enumerate(tokens[:-1]):

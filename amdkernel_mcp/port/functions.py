@@ -206,3 +206,9 @@ def prints_on_gpu(text: str) -> bool:
     """Whether a function of the GPU calls printf."""
     source = Source.of(text)
     return any(token.text == "printf" for each in source.on_gpu for token in source.tokens[each.body : each.end])
+
+
+def kernel_lines(text: str) -> dict[str, int]:
+    """The lines of the kernels of a source by their names."""
+    source = Source.of(text)
+    return {each.name: source.tokens[each.head].line for each in source.functions if each.kernel}

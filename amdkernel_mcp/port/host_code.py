@@ -143,6 +143,9 @@ class HostCode:
             given = arguments(tokens, place + 1)
             if len(given) < 2 or pointer[-1].text not in [each.text for each in tokens[given[0][0] : given[0][1]]]:
                 continue
+            whole = [each.text for each in tokens[given[1][0] : given[1][1]]]
+            if whole[:2] == ["sizeof", "("] and len(whole) == 4 and whole[2] in _BYTES:
+                return "1"
             size = self._without_sizeof(tokens[given[1][0] : given[1][1]], 0)
             try:
                 return self.expression(size) if size else None

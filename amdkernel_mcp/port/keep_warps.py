@@ -46,10 +46,14 @@ _OWN_SIGNATURE = frozenset(
 """Of cuda_support.h."""
 _COOPERATIVE = re.compile(r"cooperative_groups(/(reduce|scan|memcpy_async))?\.h")
 _ASYNCHRONOUS = re.compile(r"cuda/(?:pipeline|barrier|atomic)|cuda_pipeline(?:_primitives)?\.h")
+_SEEN = {"cuda_warps_seen.h": "cuda_warps.h", "cuda_warps_seen_on.h": "cuda_warps_on.h"}
+"""What stands in for the functions of a warp where clang reads a source for the lint."""
 _ROUNDED = re.compile(r"\b__(?:[fd](?:add|sub|mul|div|rcp|sqrt)|fmaf?|frsqrt)_r[duz]\b")
 _ONE_LINE = "#pragma once\n#include <cuda_runtime.h>\n"
 _AROUND = '#pragma once\n#include <cuda_runtime.h>\n#include "cuda_warps_off.h"\n{}#include "cuda_warps_back.h"\n'
 _STANDARD = "namespace cuda { namespace std = ::std; }\n"
+_THRUST_FIRST = "#include_next <thrust/detail/config.h>\n#include_next <thrust/transform.h>\n"
+"""What rocThrust's own headers use without including it."""
 _THRUST = "namespace thrust { namespace cuda = ::thrust::hip; }\n"
 _MARKS = """inline int nvtxRangePushA(const char *) { return 0; }
 inline int nvtxRangePop() { return 0; }
@@ -79,6 +83,8 @@ def header_files(names: CudaNames, includes: Iterable[str], *, identifiers: Iter
     helper = found.pop("helper_cuda.h")
     cooperative = found.pop("cooperative_reduce.h")
     asynchronous = found.pop("cuda_async.h")
+    for name in _SEEN:
+        del found[name]
     libraries = {name: found.pop(name) for name in (*STANDS_IN_FOR, "cuda_blas_vectors.h", "cuda_vector_math.h")}
     table = dict(names.table)
     table |= {name: hip for name in identifiers if name.startswith("cuda") and (hip := names.hip(name))}
@@ -92,11 +98,7 @@ def header_files(names: CudaNames, includes: Iterable[str], *, identifiers: Iter
             found[name] = _ONE_LINE + '#include "cuda_cub.h"\n'
             found["cuda_cub.h"] = _AROUND.format("#include <hipcub/hipcub.hpp>\n") + _CUB
         elif name.startswith("thrust/"):
-            # rocThrust's own headers use transform without including it.
-            found[name] = (
-                _AROUND.format(f"#include_next <thrust/transform.h>\n#include_next <{name}>\n")
-                + '#include "cuda_thrust.h"\n'
-            )
+            found[name] = _AROUND.format(f"{_THRUST_FIRST}#include_next <{name}>\n") + '#include "cuda_thrust.h"\n'
             found["cuda_thrust.h"] = _AROUND.format("#include_next <thrust/execution_policy.h>\n") + _THRUST
         elif _COOPERATIVE.fullmatch(name):
             found[name] = _ONE_LINE
@@ -125,6 +127,12 @@ def header_files(names: CudaNames, includes: Iterable[str], *, identifiers: Iter
             found[name] = f'{_ONE_LINE}#include "../nvToolsExt.h"\n'
     found["nvToolsExt.h"] = _ONE_LINE + _MARKS
     return {f"{FOLDER}/{name}": text.encode() for name, text in found.items()}
+
+
+def seen_headers() -> dict[str, bytes]:
+    """The functions of a warp with the types of a wave of 64, in the place of those of `header_files`."""
+    place = folder("sandbox") / "port"
+    return {f"{FOLDER}/{name}": (place / ours).read_bytes() for ours, name in _SEEN.items()}
 
 
 def stand_ins(includes: Iterable[str]) -> list[str]:

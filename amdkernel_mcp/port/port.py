@@ -15,6 +15,8 @@ from amdkernel_mcp.execution.runner.program_build import build_program
 from amdkernel_mcp.execution.runner.program_files import Program
 from amdkernel_mcp.port.cuda_names import LIST_NAMES, CudaNames
 from amdkernel_mcp.port.keep_warps import FOLDER, flags_for, header_files, stand_ins
+from amdkernel_mcp.port.rules_of_types import SeenFunction
+from amdkernel_mcp.port.seen import seen_functions
 from amdkernel_mcp.port.sources import OUTSIDE, CudaProgram, with_sizes
 from amdkernel_mcp.port.tokens import joined_launches, read_tokens
 from amdkernel_mcp.port.translate import Change, diff, hip_name, included, translate
@@ -53,6 +55,7 @@ class Ported:
     missing: tuple[str, ...] = ()
     sources: Mapping[str, str] = field(default_factory=dict)
     diff: str = ""
+    seen: Mapping[str, Sequence[SeenFunction]] = field(default_factory=dict)  # by file, where clang read it
 
 
 def hip_names(sandbox: Sandbox) -> CudaNames:
@@ -95,6 +98,12 @@ def port(sandbox: Sandbox, wanted: Wanted, work: Work) -> Ported:
     if built.failed:
         first = next((each.message for each in found if each.severity == "error"), text.strip()[-300:])
         return replace(made, failed=f"{built.failed}: {first}" if first else built.failed)
+    kept = made.program
+    if not wanted.keep_warps:
+        kept = _kept(sized, names).program
+        kept = replace(kept, flags=(*kept.flags, *flags))
+    work.say("reading its syntax tree")
+    made = replace(made, seen=seen_functions(sandbox, _with_names(kept, known, "cuda_runtime.h"), sized.files))
     ready = replace(program, path=built.path, files={PROGRAM: built.files[PROGRAM]}, sources=(), flags=(), include=())
     return replace(made, program=ready)
 
@@ -186,12 +195,15 @@ def _with_own(program: Program, known: Sequence[str], wanted: Wanted) -> Program
     flags = [f"--offload-arch={arch}" for arch in wanted.archs[1:]]
     if not wanted.program.has_main:
         flags += ["-shared", "-fPIC"]
-    files = dict(program.files)
-    if known:
-        start = "cuda_runtime.h" if wanted.keep_warps else "hip/hip_runtime.h"
-        files[_OWN] = f"#pragma once\n#include <{start}>\n{beside_hip(known)}".encode()
-        flags += ["-include", _OWN]
-    return replace(program, files=files, flags=(*program.flags, *flags))
+    program = replace(program, flags=(*program.flags, *flags))
+    return _with_names(program, known, "cuda_runtime.h" if wanted.keep_warps else "hip/hip_runtime.h")
+
+
+def _with_names(program: Program, known: Sequence[str], start: str) -> Program:
+    if not known:
+        return program
+    own = f"#pragma once\n#include <{start}>\n{beside_hip(known)}".encode()
+    return replace(program, files={**program.files, _OWN: own}, flags=(*program.flags, "-include", _OWN))
 
 
 def defined_twice(messages: str) -> list[str]:

@@ -15,7 +15,7 @@ _SHUFFLE = re.compile(r"__shfl(_up|_down|_xor)?(_sync)?")
 _WARP_WORD = re.compile(
     r"__shfl\w*|__(?:ballot|all|any|match_any|match_all|reduce_\w+)(?:_sync)?|__activemask|__syncwarp"
 )
-_NAMED = re.compile(
+LANE_NAMED = re.compile(
     r"(?i)(?:.*_)?(?:lane|laneid|lane_?idx|wid|warp|warpid|warp_?idx|w?lane_?id|num_?warps?|n_?warps?)\w{0,6}"
 )
 _SIZE_NAME = re.compile(
@@ -52,8 +52,8 @@ Raw = tuple[str, int, Level, str]
 def wave_hits(source: Source) -> Iterator[Raw]:
     """(class, place of the token, level, ""). Functions of the host are left out."""
     yield from _constants(source)
-    narrow32 = _assumes_32(source)
-    with_warps = _with_warp_functions(source)
+    narrow32 = assumes_32(source)
+    with_warps = with_warp_functions(source)
     for function in source.on_gpu:
         look = _Look(source, function, Variables.of(source, function), function.name in with_warps, narrow32)
         for rule in (_calls, _lanes, _ballots, _in_step, _spins, _half_warps):
@@ -125,7 +125,7 @@ def _is_constant(source: Source, place: int) -> bool:
     return "constexpr" in words or "const" in words or "enum" in words
 
 
-def _assumes_32(source: Source) -> bool:
+def assumes_32(source: Source) -> bool:
     """Whether the file computes lanes or warps with 32 at all; else its shuffles may be for any wave."""
     tokens = source.tokens
     for place, token in enumerate(tokens[:-1]):
@@ -137,7 +137,8 @@ def _assumes_32(source: Source) -> bool:
     return False
 
 
-def _with_warp_functions(source: Source) -> frozenset[str]:
+def with_warp_functions(source: Source) -> frozenset[str]:
+    """The functions that use those of a warp, themselves, by a macro, or through others of the file."""
     own = {each.name for each in source.on_gpu}
     macros = {
         source.tokens[place + 1].text
@@ -237,7 +238,7 @@ def _lanes(look: _Look) -> Iterator[Raw]:
         warp = (sign == ">>" and value == 5) or (sign == "/" and value == 32)
         if not (lane or warp):
             continue
-        if look.warps or _NAMED.fullmatch(look.declares(place)):
+        if look.warps or LANE_NAMED.fullmatch(look.declares(place)):
             yield "lane31" if lane else "warp5", place, "look", ""
 
 

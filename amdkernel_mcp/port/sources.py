@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import posixpath
 import re
@@ -10,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
 from amdkernel_mcp.errors import InputError
+from amdkernel_mcp.port.constants import Constants
+from amdkernel_mcp.port.tokens import read_tokens
 
 MOST_FILES, MOST_BYTES = 200, 4 << 20
 _TEXT = (".cu", ".cuh", ".cpp", ".cc", ".cxx", ".c", ".h", ".hpp", ".hh", ".inl", ".inc")
@@ -19,6 +22,8 @@ _INCLUDE = re.compile(r'^[ \t]*#[ \t]*include[ \t]*[<"]([^>"\n]+)[>"]', re.M)
 _SENT = re.compile(r"[\w.+-]+(?:/[\w.+-]+)*")
 OUTSIDE = "include-"
 """Folders of headers that were named, by their order."""
+_INTEGERS = ("int", "unsigned", "long", "size_t", "uint32_t", "uint64_t")
+_LARGE, _MOST_SHOWN = 100, 4
 
 
 @dataclass(frozen=True)
@@ -185,3 +190,22 @@ def with_sizes(program: CudaProgram, given: Sequence[str]) -> tuple[CudaProgram,
         if not changed:
             flags.append(f"-D{name}={value}")
     return CudaProgram(program.main, files), flags
+
+
+def large_sizes(program: CudaProgram, arguments: Sequence[str]) -> str:
+    """What makes a run of the program smaller, as `: its arguments are 4096 100, N is 1048576`; empty where nothing is
+    seen."""
+    known: dict[str, int] = {}
+    for text in program.files.values():
+        tokens = read_tokens(text)
+        constants = Constants(tokens)
+        for before, token in itertools.pairwise(tokens):
+            named = before.text == "define" or before.text in _INTEGERS
+            value = constants.value([token]) if named and token.kind == "name" else None
+            if value is not None and value >= _LARGE and not (token.text.startswith("_") or value >= 1 << 31):
+                known[token.text] = value
+    largest = sorted(known, key=lambda name: -known[name])[:_MOST_SHOWN]
+    parts = [f"{name} is {known[name]}" for name in largest]
+    if any("argv[" in program.files[name].replace(" ", "") for name in program.units):
+        parts.insert(0, f"its arguments are {' '.join(arguments)}" if arguments else "it takes arguments")
+    return f" ({', '.join(parts)})" if parts else ""

@@ -5,8 +5,9 @@ A program that is wrong on both, or that differs from run to run, proves nothing
 
 from __future__ import annotations
 
+import re
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
@@ -50,6 +51,14 @@ class Verified:
 
 
 @dataclass(frozen=True)
+class RunHints:
+    """Of a program's source: the lines of its kernels, and what makes it smaller, as a part of a sentence."""
+
+    lines: Mapping[str, int]
+    sizes: str
+
+
+@dataclass(frozen=True)
 class Ran:
     """One run: what it left, and why it stopped where it did."""
 
@@ -67,12 +76,13 @@ def verify(
     timeout_s: float,
     work: Work,
     kernels_print: bool = False,
+    hints: RunHints | None = None,
 ) -> Verified:
     """Run a built program on both. kernels_print: their lines may come in any order. Raises SandboxError."""
-    first = run_on(program, narrow, timeout_s, work)
+    first = run_on(program, narrow, timeout_s, work, hints)
     if first.stopped:
         return Verified("not_finished", f"{first.run.target}: {first.stopped}", runs=(first.run,))
-    second = run_on(program, wide, timeout_s, work)
+    second = run_on(program, wide, timeout_s, work, hints)
     runs = (first.run, second.run)
     if second.stopped:
         return Verified("not_finished", f"{second.run.target}: {second.stopped}", runs=runs)
@@ -98,7 +108,7 @@ def verify(
     return Verified("wave64_mistake", f"{reason}: {second.crashed or found}", found, runs)
 
 
-def run_on(program: Program, place: Place, timeout_s: float, work: Work) -> Ran:
+def run_on(program: Program, place: Place, timeout_s: float, work: Work, hints: RunHints | None = None) -> Ran:
     """Run a built program in one place. Raises SandboxError."""
     printed = bytearray()
     began = time.monotonic()
@@ -123,7 +133,7 @@ def run_on(program: Program, place: Place, timeout_s: float, work: Work) -> Ran:
     hang = next((each for each in stops if each.kind in ("timeout", "deadlock", "not_emulated")), None)
     if ended.code == TIMED_OUT and ended.ended:
         raw = b"".join(files.get(REPORT, b"") for files in ended.reports.values())
-        spent = where_time_went(read_dispatches(raw, target=place.target.name), seconds)
+        spent = where_time_went(read_dispatches(raw, target=place.target.name), seconds, hints)
         stopped = f"it ran for more than {timeout_s:g} s: {spent}"
     elif hang and hang.kind != "deadlock":
         where = f", line {hang.line}" if hang.line else ""
@@ -137,21 +147,42 @@ def run_on(program: Program, place: Place, timeout_s: float, work: Work) -> Ran:
     return Ran(Said(ended.code, text, ended.files), run, stopped, crashed)
 
 
-def where_time_went(launches: Sequence[DispatchRecord], seconds: float) -> str:
+def where_time_went(launches: Sequence[DispatchRecord], seconds: float, hints: RunHints | None = None) -> str:
     """Which kernel a run of so many seconds spent most in, what was the host's, and what to make smaller."""
+    hints = hints or RunHints({}, "")
     of_kernel: dict[str, list[float]] = {}
     for launch in launches:
         of_kernel.setdefault(launch.kernel, []).append(launch.seconds)
     on_gpu = sum(map(sum, of_kernel.values()))
-    smaller = "make it smaller by arguments or with define, or give it more time"
+    smaller = f"make it smaller by arguments or with define{hints.sizes}, or give it more time"
+    kernel, times = max(of_kernel.items(), key=lambda item: sum(item[1]), default=("", []))
+    last = max((each for each in launches if each.kernel == kernel), key=lambda each: each.seconds, default=None)
+    shown = ""
+    if last is not None:
+        name = plain_name(kernel)
+        line = f", line {hints.lines[name]}" if name in hints.lines else ""
+        size = f"grid {'x'.join(map(str, last.grid))}, block {'x'.join(map(str, last.block))}{line}"
+        shown = (
+            f"{counted(len(times), 'launch', 'launches')} of {name} took {sum(times):.1f} s of {seconds:.0f} s ({size})"
+        )
     if on_gpu < seconds / 2:
         kernels = f"its kernels took {on_gpu:.1f} s of {seconds:.0f} s, the rest is the host's code"
-        return f"{kernels}, such as its own reference: {smaller}"
-    kernel, times = max(of_kernel.items(), key=lambda item: sum(item[1]))
-    last = max((each for each in launches if each.kernel == kernel), key=lambda each: each.seconds)
-    size = f"grid {'x'.join(map(str, last.grid))}, block {'x'.join(map(str, last.block))}"
-    shown = f"{counted(len(times), 'launch', 'launches')} of {kernel} took {sum(times):.1f} s of {seconds:.0f} s"
-    return f"{shown} ({size}): {smaller}"
+        most = f"; {shown}" if shown else ""
+        return f"{kernels}, such as its own reference{most}: {smaller}"
+    return f"{shown}: {smaller}"
+
+
+def plain_name(kernel: str) -> str:
+    """A kernel's name as the source has it, of the compiler's: the last part, without parameters."""
+    rest = kernel.removeprefix("_ZN").removeprefix("_Z") if kernel.startswith("_Z") else ""
+    name = ""
+    while digits := re.match(r"[0-9]+", rest):
+        length = int(digits.group())
+        name = rest[digits.end() : digits.end() + length]
+        rest = rest[digits.end() + length :]
+        if not kernel.startswith("_ZN"):
+            break
+    return name or kernel
 
 
 def verified_by_checks(narrow: ProgramCheckResult, wide: ProgramCheckResult) -> Verified:

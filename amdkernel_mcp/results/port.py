@@ -56,6 +56,9 @@ class PortResult(JobAnswer):
     runs: list[PortRun] = []
     suspects: list[PortHit] = Field(default=[], description="Of a `wave64_mistake`: the likely lines, best first")
     lint: list[PortHit] = []
+    lint_by: Literal["syntax_tree", "tokens"] = Field(
+        default="tokens", description="`tokens`: clang did not read it, or it is a kernel alone"
+    )
     by_hand: list[str] = Field(default=[], description="What is left to do")
     changes: list[PortChange] = []
     diagnostics: list[Diagnostic] = []

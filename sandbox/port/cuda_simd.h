@@ -122,3 +122,25 @@ CUDA_BOTH_SIDES __hip_bfloat162 __float2bfloat162_rn(float v) { return __float22
 CUDA_BOTH_SIDES int __bfloat162int_rn(__hip_bfloat16 v) { return static_cast<int>(rintf(__bfloat162float(v))); }
 CUDA_BOTH_SIDES int __bfloat162int_rz(__hip_bfloat16 v) { return static_cast<int>(__bfloat162float(v)); }
 CUDA_BOTH_SIDES __hip_bfloat16 __uint2bfloat16_rn(unsigned v) { return __float2bfloat16(static_cast<float>(v)); }
+// Sums of the products of four bytes, or of two halves of words with two bytes.
+template <class Byte> __device__ inline int cuda_dot_four(unsigned a, unsigned b, int sum)
+{
+    for (int n = 0; n < 4; n++)
+        sum += static_cast<int>(static_cast<Byte>(a >> 8 * n)) * static_cast<int>(static_cast<Byte>(b >> 8 * n));
+    return sum;
+}
+template <class Word, class Byte> __device__ inline int cuda_dot_two(unsigned a, unsigned b, int sum)
+{
+    for (int n = 0; n < 2; n++)
+        sum += static_cast<int>(static_cast<Word>(a >> 16 * n)) * static_cast<int>(static_cast<Byte>(b >> 8 * n));
+    return sum;
+}
+__device__ inline int __dp4a(int a, int b, int c) { return cuda_dot_four<signed char>(a, b, c); }
+__device__ inline unsigned __dp4a(unsigned a, unsigned b, unsigned c) { return cuda_dot_four<unsigned char>(a, b, c); }
+__device__ inline int __dp4a(char4 a, char4 b, int c) { return a.x * b.x + a.y * b.y + a.z * b.z + a.w * b.w + c; }
+__device__ inline unsigned __dp4a(uchar4 a, uchar4 b, unsigned c)
+{
+    return a.x * b.x + a.y * b.y + a.z * b.z + a.w * b.w + c;
+}
+__device__ inline int __dp2a_lo(int a, int b, int c) { return cuda_dot_two<short, signed char>(a, b, c); }
+__device__ inline int __dp2a_hi(int a, int b, int c) { return cuda_dot_two<short, signed char>(a, b >> 16, c); }

@@ -3,9 +3,12 @@
 import json
 from pathlib import Path
 
+import pytest
+
 from amdkernel_mcp.port.answer import hits_of, suspects
-from amdkernel_mcp.port.sources import CudaProgram
-from amdkernel_mcp.port.verify import where_time_went
+from amdkernel_mcp.port.functions import kernel_lines
+from amdkernel_mcp.port.sources import CudaProgram, large_sizes
+from amdkernel_mcp.port.verify import RunHints, plain_name, where_time_went
 from amdkernel_mcp.results.kernels import Diagnostic
 from amdkernel_mcp.results.port import PortChange, PortResult
 from amdkernel_mcp.runner_protocol.records import DispatchRecord
@@ -39,6 +42,26 @@ def test_an_answer_has_two_kilobytes_with_the_verdict_and_the_first_suspect(tmp_
 def test_a_run_that_did_not_end_says_where_its_time_went() -> None:
     launch = DispatchRecord.model_construct(kernel="sweep", grid=(64, 1, 1), block=(256, 1, 1), seconds=4.0)
     of_kernels = where_time_went([launch, launch], 10.0)
+    program = CudaProgram(
+        "a.cu", {"a.cu": "#define N (1 << 20)\nconst int rows = 4;\nint main(int c, char** argv) { atoi(argv[1]); }"}
+    )
+    hints = RunHints(kernel_lines("\n__global__ void sweep(int* x) {}"), large_sizes(program, ("4096", "9")))
+    with_hints = where_time_went([launch.model_copy(update={"kernel": "_Z5sweepPi"})], 5.0, hints)
+    assert "1 launch of sweep took 4.0 s of 5 s (grid 64x1x1, block 256x1x1, line 2)" in with_hints
+    assert "or with define (its arguments are 4096 9, N is 1048576), or give" in with_hints
     assert of_kernels.startswith("2 launches of sweep took 8.0 s of 10 s (grid 64x1x1, block 256x1x1): make it smaller")
     assert "the rest is the host's code" in where_time_went([launch], 10.0)
     assert "kernels took 0.0 s of 10 s" in where_time_went([], 10.0)
+
+
+@pytest.mark.parametrize(
+    ("name", "plain"),
+    [
+        ("_Z11pnpoly_basePiPK15HIP_vector", "pnpoly_base"),
+        ("_ZN2ns3sumIfEEvPT_", "sum"),
+        ("plain", "plain"),
+        ("_Z9", "_Z9"),
+    ],
+)
+def test_a_kernel_has_the_name_of_the_source(name: str, plain: str) -> None:
+    assert plain_name(name) == plain

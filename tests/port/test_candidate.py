@@ -75,7 +75,7 @@ def test_a_candidate_has_the_programs_headers_and_none_of_a_library() -> None:
 def test_a_kernel_that_is_not_launched_is_refused_with_those_that_are() -> None:
     with pytest.raises(InputError) as error:
         make_candidate(TWO_KERNELS, NAMES, "scan")
-    assert error.value.hint == "it launches transpose, sum_rows"
+    assert (error.value.hint or "").startswith("it launches transpose, sum_rows; ")
 
 
 def test_the_draft_has_the_shapes_that_the_host_allocates() -> None:

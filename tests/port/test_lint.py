@@ -112,3 +112,15 @@ def test_a_hit_has_its_line_its_function_and_a_section_of_the_guide() -> None:
 def test_the_way_on_amd_gpus_is_that_of_the_instruction() -> None:
     (hit,) = lint(KERNEL.format('asm volatile("bfe.u32 %0, %1, 4, 8;" : "=r"(out[0]) : "r"(n));'))
     assert "__bitextract_u32" in hit.instead
+    common = (
+        "shl.b32 %0, %1, 2;",
+        "{ .reg .pred p; setp.ne.u32 p, %1, 0; }",
+        "mov.b32 %0, {%1, %2};",
+        "max.f32 %0, %1, %2;",
+        "activemask.b32 %0;",
+        "cvta.to.shared.u64 %0, %1;",
+        "shf.l.wrap.b32 %0, %1, %2, %3;",
+    )
+    for words in common:
+        (hit,) = lint(KERNEL.format(f'asm("{words}");'))
+        assert "AMDGCN builtin" not in hit.instead, words

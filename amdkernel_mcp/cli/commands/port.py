@@ -23,7 +23,8 @@ def port(
     candidate: Annotated[
         str | None,
         typer.Option(
-            help="Make this kernel a candidate: with a launch line and the draft of a problem.", metavar="KERNEL"
+            help="Make this kernel, or all that a host function launches, a candidate with the draft of a problem.",
+            metavar="KERNEL",
         ),
     ] = None,
     problem: Annotated[

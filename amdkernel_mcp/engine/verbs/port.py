@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from amdkernel_mcp.hardware.target import Target
     from amdkernel_mcp.history.attempt import Attempt
     from amdkernel_mcp.port.candidate import Candidate
+    from amdkernel_mcp.port.sources import CudaProgram
     from amdkernel_mcp.port.verify import Verified
 
 TIMEOUT_S = 60.0
@@ -28,7 +29,8 @@ class PortOptions:
 
     others: the program's further files, path to text. keep_warps: the source stays, with our headers. verify: run it on
     a wave of 32 and of 64. arguments: of the program. defines: NAME=VALUE for its constants. timeout_s: of a run.
-    with_sources: the answer has the HIP sources or our headers. candidate: the kernel to take alone. problem: whose
+    with_sources: the answer has the HIP sources or our headers. candidate: the kernel to take alone, or
+    the host function whose launches to take. problem: whose
     outputs decide, for a program or a candidate that takes its arguments.
     """
 
@@ -109,28 +111,31 @@ class Port(Verb[PortResult]):
         if (self.options.verify or self.options.problem) and not ported.failed:
             if not program.has_main:
                 raise InputError("there is no main to run", hint="leave --verify out, or take a kernel: --candidate")
-            verified = self._verified(means, ported.program, narrow, wide)
+            verified = self._verified(means, ported.program, program, narrow, wide)
         return self._recorded(means, answer_of(wanted, ported, verified, target=wide.name), sandbox, ported.sources)
 
-    def _verified(self, means: Means, program: Program, narrow: Target, wide: Target) -> Verified:
+    def _verified(self, means: Means, program: Program, sources: CudaProgram, narrow: Target, wide: Target) -> Verified:
         """By the outputs of a problem where one is named, else by what the program says and writes."""
         from amdkernel_mcp.engine.first_starts import started_program
-        from amdkernel_mcp.port.functions import prints_on_gpu
-        from amdkernel_mcp.port.verify import Place, verified_by_checks, verify
+        from amdkernel_mcp.port.functions import kernel_lines, prints_on_gpu
+        from amdkernel_mcp.port.sources import large_sizes
+        from amdkernel_mcp.port.verify import Place, RunHints, verified_by_checks, verify
 
         if self.options.problem is None:
             places = [Place(each, means.sandboxes.of(each)) for each in (narrow, wide)]
             started = started_program(program, "amdkernel run")
             for place in places:
                 means.steps.first_starts.admit_program(started, place.target, place.sandbox)
-            texts = [self.source, *self.options.others.values()]
-            prints = any(prints_on_gpu(text) for text in texts)
+            prints = any(prints_on_gpu(text) for text in sources.files.values())
+            lines = {kernel: line for text in sources.files.values() for kernel, line in kernel_lines(text).items()}
+            hints = RunHints(lines | kernel_lines(self.source), large_sizes(sources, self.options.arguments))
             return verify(
                 program,
                 *places,
                 timeout_s=self.options.timeout_s,
                 work=means.work,
                 kernels_print=prints,
+                hints=hints,
             )
         problem = means.steps.problem(self.options.problem, means.work.owner)
         first, second = (
@@ -148,17 +153,17 @@ class Port(Verb[PortResult]):
         return verified_by_checks(first, second)
 
     def _candidate(self, means: Means, wide: Target, kernel: str) -> PortResult:
-        """One kernel with its launch plan; compiled as `compile` does."""
+        """One kernel, or what a host function launches, with its launch plan; compiled as `compile` does."""
         from amdkernel_mcp.launch.lines import read_launch_plan
         from amdkernel_mcp.port.answer import answer_about_candidate
-        from amdkernel_mcp.port.candidate import make_candidate
         from amdkernel_mcp.port.port import hip_names
+        from amdkernel_mcp.port.several import candidate_of
         from amdkernel_mcp.port.sources import with_headers
 
         sandbox = means.sandboxes.of(wide)
         problem = means.steps.problem(self.options.problem, means.work.owner) if self.options.problem else None
         text = with_headers(self.source, self.options.others)
-        made = make_candidate(text, hip_names(sandbox), kernel, problem)
+        made = candidate_of(text, hip_names(sandbox), kernel, problem)
         if self.options.problem:
             return self._judged(means, made, sandbox)
         means.work.say(f"compiling {kernel} for {wide.arch}")
