@@ -1,11 +1,14 @@
 """Registers beyond the allocation, results that are used too early, and branches astray are refused with their line."""
 
 from collections.abc import Iterator
+from dataclasses import fields
 
 import pytest
 
 from amdkernel_mcp.bundled import folder
-from amdkernel_mcp.compiler.register_limits import registers_of
+from amdkernel_mcp.compiler.disassembly import Instruction
+from amdkernel_mcp.compiler.object_kernels import Descriptor, ObjectKernel
+from amdkernel_mcp.compiler.register_limits import BeyondAllocation, first_beyond, registers_of
 from amdkernel_mcp.config import Settings
 from amdkernel_mcp.engine.engine import Engine
 from amdkernel_mcp.engine.verbs.check import Check
@@ -49,6 +52,21 @@ def test_a_register_beyond_the_allocation_is_invalid(engine: Engine, assembly: s
     assert f"names the {'vector' if register[0] == 'v' else 'accumulation'} register {register}" in result.reason
     if cured:
         assert engine.do(Check(problem="vector_add", source=with_assembly(cured))).verdict == "correct"
+
+
+def test_vector_registers_may_lie_where_accumulation_registers_would_if_none_are_named() -> None:
+    """As in AMD's hand-written attention: 160 vector registers by accum_offset, 256 in all."""
+    kernel = ObjectKernel(
+        name="k",
+        **dict.fromkeys([field.name for field in fields(ObjectKernel) if field.name not in ("name", "descriptor")]),
+        descriptor=Descriptor(
+            **{**dict.fromkeys([field.name for field in fields(Descriptor)]), "vgprs": 256, "agprs": 96}
+        ),
+    )
+    alone = [Instruction(0, "v_mov_b32_e32 v163, 0"), Instruction(4, "v_mov_b32_e32 v255, 0")]
+    assert first_beyond(kernel, alone) is None
+    beside = [*alone, Instruction(8, "v_accvgpr_write_b32 a3, 0")]
+    assert first_beyond(kernel, beside) == BeyondAllocation("k", 0, "v163", 160)
 
 
 def test_the_last_register_of_each_operand_is_read_and_nothing_else() -> None:
