@@ -50,7 +50,7 @@ if TYPE_CHECKING:
 
 DEFAULT = CheckOptions()
 _MOST_FINDINGS = 8
-_NO_VERDICT = ". This is no verdict on code that others compiled: AMD's own hand-written kernels lack such waits too"
+_NO_VERDICT = ". Code that others compiled is judged by its run: AMD's own hand-written kernels lack such waits too"
 
 
 def check(

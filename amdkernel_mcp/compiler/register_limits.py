@@ -59,9 +59,8 @@ def first_beyond(kernel: ObjectKernel, code: Iterable[Instruction]) -> BeyondAll
     if allocated is None or allocated.vgprs is None:
         return None
     named = [(each.address, kind, last) for each in code for kind, last in registers_of(each.text)]
-    limits = {"v": allocated.vgprs, "a": allocated.agprs}
-    if any(kind == "a" for _, kind, _ in named):  # else nothing else is in their part of the file
-        limits["v"] -= allocated.agprs or 0
+    accumulates = any(kind == "a" for _, kind, _ in named)  # else nothing else is in that part of the file
+    limits = {"v": allocated.vgprs - (allocated.agprs or 0 if accumulates else 0), "a": allocated.agprs}
     for address, kind, last in named:
         limit = limits[kind]
         if limit is not None and last >= limit:

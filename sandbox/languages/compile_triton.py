@@ -86,7 +86,7 @@ class Anything:
 
 
 class Missing(Anything):
-    """Stands for what a file imports from a module that is not here: host code and decorators go on without it."""
+    """Stands for what a file imports from a module that is not here: decorators and host code do without it."""
 
     def __init__(self, name: str, module: str) -> None:
         super().__init__()

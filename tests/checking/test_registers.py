@@ -1,7 +1,6 @@
 """Registers beyond the allocation, results that are used too early, and branches astray are refused with their line."""
 
 from collections.abc import Iterator
-from dataclasses import fields
 
 import pytest
 
@@ -56,13 +55,15 @@ def test_a_register_beyond_the_allocation_is_invalid(engine: Engine, assembly: s
 
 def test_vector_registers_may_lie_where_accumulation_registers_would_if_none_are_named() -> None:
     """As in AMD's hand-written attention: 160 vector registers by accum_offset, 256 in all."""
+    allocated = Descriptor(
+        entry=0, lds_bytes=0, scratch_bytes=0, kernarg_bytes=None, vgprs=256, agprs=96, sgprs=96, wave_size=64,
+        cu_mode=False, dynamic_stack=False,
+    )  # fmt: skip
     kernel = ObjectKernel(
-        name="k",
-        **dict.fromkeys([field.name for field in fields(ObjectKernel) if field.name not in ("name", "descriptor")]),
-        descriptor=Descriptor(
-            **{**dict.fromkeys([field.name for field in fields(Descriptor)]), "vgprs": 256, "agprs": 96}
-        ),
-    )
+        name="k", vgprs=256, agprs=96, sgprs=96, lds_bytes=0, scratch_bytes=0, vgpr_spills=None, sgpr_spills=None,
+        wave_size=64, kernarg_bytes=None, max_workgroup_size=None, required_workgroup_size=None, dynamic_stack=False,
+        cu_mode=False, from_descriptor=(), descriptor=allocated,
+    )  # fmt: skip
     alone = [Instruction(0, "v_mov_b32_e32 v163, 0"), Instruction(4, "v_mov_b32_e32 v255, 0")]
     assert first_beyond(kernel, alone) is None
     beside = [*alone, Instruction(8, "v_accvgpr_write_b32 a3, 0")]

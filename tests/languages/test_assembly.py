@@ -172,7 +172,7 @@ def test_wait_states_that_a_given_code_object_lacks_are_named_without_a_verdict(
     assert compiled.code_object, compiled.result.diagnostics
     answer = check(engine, as_file(tmp_path, compiled.code_object).source)
     assert (answer.verdict, [found.kind for found in answer.findings]) == ("correct", ["missing_wait"]), answer.reason
-    assert "no verdict" in answer.findings[0].message
+    assert "judged by its run" in answer.findings[0].message
 
 
 @pytest.mark.sandbox

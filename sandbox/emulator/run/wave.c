@@ -149,7 +149,7 @@ static void set_workgroup_sgprs(Wave *w, const Group *g, const Dispatch *d)
 static u32 initial_mode(const Dispatch *d)
 {
     u32 r = d->kernel.rsrc1;
-    if (d->program->generation >= GFX12) /* whose bits 21 and 23 are no part of MODE */
+    if (d->program->generation >= GFX12) /* bits 21 and 23 mean something else there */
         return (r >> 12 & 0xff) | (r >> 26 & 1) << 23;
     return (r >> 12 & 0xff) | (r >> 21 & 1) << 8 | (r >> 23 & 1) << 9 | (r >> 26 & 1) << 23;
 }
