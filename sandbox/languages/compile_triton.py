@@ -373,6 +373,9 @@ def told(error: BaseException, name: str, function) -> Wrong:
     message = getattr(last, "error_message", None) or str(last) or type(last).__name__
     for word, value in vars(sys.modules["kernel"]).items():
         if isinstance(value, Missing) and re.search(rf"\b{re.escape(word)}\b", message):
+            rows = [n for n, row in enumerate(function.src.splitlines()) if re.search(rf"\b{re.escape(word)}\b", row)]
+            if rows and at == (function.def_file_line_number, 0):  # Triton looked at names before it went through lines
+                at = (function.def_file_line_number + rows[0], 0)
             message = f"{word} is imported from {value.module}, which the sandbox lacks: copy its code into this file"
             break
     return Wrong(f"{name}: {message}", *at)

@@ -192,7 +192,11 @@ def scale(x, n, BLOCK: tl.constexpr, EVEN: tl.constexpr):
 @pytest.mark.parametrize(
     ("lines", "says", "line"),
     [
-        ("", "add `# amdkernel: tune BLOCK=[128, 256] num_warps=[4, 8]` and `# amdkernel: constexpr EVEN=..`", 12),
+        (
+            "",
+            "`# amdkernel: tune BLOCK=[128, 256] num_warps=[4, 8] num_stages=[3]` and `# amdkernel: constexpr EVEN=..`",
+            12,
+        ),
         (
             "# amdkernel: constexpr BLOCK=128 EVEN=0\n",
             "doubled is imported from our.parts, which the sandbox lacks",
