@@ -7,10 +7,10 @@ number of 16 bits.
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from amdkernel_mcp.compiler.disassembly import parse_disassembly
+from amdkernel_mcp.compiler.disassembly import Instruction, parse_disassembly
 
 _BRANCH = re.compile(r"s_c?branch\S*\s+(\d+)\b")
 
@@ -25,11 +25,12 @@ class Astray:
 
 def jumps_astray(disassembly: str) -> list[Astray]:
     """The first such branch, if any; those of code that no wave reaches count as well."""
-    return list(_astray(disassembly))[:1]
+    return list(astray_in(parse_disassembly(disassembly)))[:1]
 
 
-def _astray(disassembly: str) -> Iterator[Astray]:
-    code = {each.address: each.text.partition(" <")[0] for each in parse_disassembly(disassembly)}
+def astray_in(instructions: Iterable[Instruction]) -> Iterator[Astray]:
+    """Each such branch of all the code of an object."""
+    code = {each.address: each.text.partition(" <")[0] for each in instructions}
     places = sorted(code)
     for address, text in code.items():
         words = _BRANCH.match(text)

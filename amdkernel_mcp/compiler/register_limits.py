@@ -1,17 +1,18 @@
 """Registers that the code of a kernel names beyond what its descriptor allocates.
 
 Compilers count what they use. Inline assembly that names a register without saying so ("clobber") makes the count too
-small: another wave may own the register, or the access goes nowhere. Source: LLVM AMDGPUUsage, "compute_pgm_rsrc1"
+small: another wave may own the register, or the access goes nowhere. Vector registers of a kernel without accumulation
+registers may take the place of these: hand-written kernels of AMD do. Source: LLVM AMDGPUUsage, "compute_pgm_rsrc1"
 (granulated VGPR count) and "compute_pgm_rsrc3" (accum_offset).
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from amdkernel_mcp.compiler.disassembly import parse_disassembly
+from amdkernel_mcp.compiler.disassembly import Instruction, parse_disassembly
 from amdkernel_mcp.compiler.elf_file import ElfFile
-from amdkernel_mcp.compiler.object_kernels import code_ranges, read_object_kernels
+from amdkernel_mcp.compiler.object_kernels import ObjectKernel, code_ranges, read_object_kernels
 from amdkernel_mcp.compiler.object_target import read_target
 
 _REGISTER = re.compile(
@@ -45,18 +46,26 @@ def beyond_allocation(code_object: bytes, disassembly: str) -> list[BeyondAlloca
     code = list(parse_disassembly(disassembly))
     found: list[BeyondAllocation] = []
     for kernel, place in zip(read, code_ranges(elf, read), strict=True):
-        allocated = kernel.descriptor
-        if place is None or allocated is None or allocated.vgprs is None:
+        if place is None:
             continue
-        limits = {"v": allocated.vgprs - (allocated.agprs or 0), "a": allocated.agprs}
-        body = (each for each in code if place.start <= each.address < place.end)
-        named = ((each.address, kind, last) for each in body for kind, last in registers_of(each.text))
-        for address, kind, last in named:
-            limit = limits[kind]
-            if limit is not None and last >= limit:
-                found.append(BeyondAllocation(kernel.name, address, f"{kind}{last}", limit))
-                break
+        first = first_beyond(kernel, (each for each in code if place.start <= each.address < place.end))
+        found += [first] if first else []
     return found
+
+
+def first_beyond(kernel: ObjectKernel, code: Iterable[Instruction]) -> BeyondAllocation | None:
+    """The first one in a kernel's code, if any."""
+    allocated = kernel.descriptor
+    if allocated is None or allocated.vgprs is None:
+        return None
+    named = [(each.address, kind, last) for each in code for kind, last in registers_of(each.text)]
+    accumulates = any(kind == "a" for _, kind, _ in named)  # else nothing else is in that part of the file
+    limits = {"v": allocated.vgprs - (allocated.agprs or 0 if accumulates else 0), "a": allocated.agprs}
+    for address, kind, last in named:
+        limit = limits[kind]
+        if limit is not None and last >= limit:
+            return BeyondAllocation(kernel.name, address, f"{kind}{last}", limit)
+    return None
 
 
 def registers_of(text: str) -> Iterator[tuple[str, int]]:

@@ -116,11 +116,15 @@ def missing_wait_states(code_object: bytes, disassembly: str, arch: str) -> list
     for kernel, place in zip(kernels, code_ranges(elf, kernels), strict=True):
         if place is None:
             continue
-        body = [_Code(each) for each in code if place.start <= each.address < place.end]
-        if first := next(first_missing(body, arch), None):
+        if first := first_in([each for each in code if place.start <= each.address < place.end], arch):
             late, address = first
             found.append(MissingWait(kernel.name, address, late))
     return found
+
+
+def first_in(code: Sequence[Instruction], arch: str) -> tuple[str, int] | None:
+    """The sentence and the address of the first use in a kernel's code that comes too early, if any."""
+    return next(first_missing([_Code(each) for each in code], arch), None) if arch in ARCHS else None
 
 
 def first_missing(body: Sequence[_Code], arch: str) -> Iterator[tuple[str, int]]:

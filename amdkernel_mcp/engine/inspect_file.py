@@ -14,8 +14,10 @@ from amdkernel_mcp.compiler.containers import Contained, contained
 from amdkernel_mcp.compiler.disassemble import disassemble
 from amdkernel_mcp.compiler.disassembly import Instruction, parse_disassembly
 from amdkernel_mcp.compiler.elf_file import ElfFile
+from amdkernel_mcp.compiler.hazards import hazards
 from amdkernel_mcp.compiler.instruction_mix import instruction_mix
 from amdkernel_mcp.compiler.isa import instructions_between
+from amdkernel_mcp.compiler.jumps import Astray, astray_in
 from amdkernel_mcp.compiler.object_kernels import (
     CodeRange,
     ObjectKernel,
@@ -37,6 +39,7 @@ if TYPE_CHECKING:
     from amdkernel_mcp.results.machine import ImageCoverage, MissingInstruction
 
 _BATCH_BYTES = 4 << 20  # of code objects whose disassembly fits into one answer of the sandbox
+_MOST_LOOKED_AT = 400_000  # instructions of an object whose hazards are looked for: seconds
 _HINT_CHARS = 600
 _PADDING = ("s_nop", "s_code_end")  # behind the last function of a section
 _FIELDS = {"vgprs": "vgpr", "agprs": "agpr", "sgprs": "sgpr", "wave_size": "wavefront_size"}
@@ -165,6 +168,8 @@ def _shown(one: _Read, decoded: _Decoded) -> InspectedObject:
     if decoded.instructions is None and not one.damaged and one.elf and one.elf.is_linked and one.kernels:
         notes.append("it could not be disassembled, or its disassembly is too long")
     pairs = zip(one.kernels, one.ranges, strict=True)
+    code = decoded.instructions
+    astray = list(astray_in(code)) if code and len(code) <= _MOST_LOOKED_AT else None
     return InspectedObject(
         code_object=f"sha256:{hashlib.sha256(one.given.content).hexdigest()}",
         bytes=len(one.given.content),
@@ -172,14 +177,16 @@ def _shown(one: _Read, decoded: _Decoded) -> InspectedObject:
         arch=one.target.arch,
         target=one.target.name,
         code_object_version=one.target.version,
-        kernels=[_shown_kernel(kernel, place, one, decoded) for kernel, place in pairs],
+        kernels=[_shown_kernel(kernel, place, one, decoded, astray) for kernel, place in pairs],
         not_emulated=_missing_of(one, coverage) if coverage else [],
         notes=notes,
         damaged=one.damaged,
     )
 
 
-def _shown_kernel(kernel: ObjectKernel, place: CodeRange | None, one: _Read, decoded: _Decoded) -> InspectedKernel:
+def _shown_kernel(
+    kernel: ObjectKernel, place: CodeRange | None, one: _Read, decoded: _Decoded, astray: Sequence[Astray] | None
+) -> InspectedKernel:
     fits = _occupancy(kernel, one.target.arch)
     source_name = decoded.names.get(kernel.name)
     code = _code_at(place, decoded.instructions) if decoded.instructions and place else []
@@ -202,9 +209,18 @@ def _shown_kernel(kernel: ObjectKernel, place: CodeRange | None, one: _Read, dec
         occupancy_limit=fits.limit if fits else None,
         instructions=instruction_mix(code) if code else None,
         not_emulated=_missing_in(place, one, decoded.coverage),
+        hazards=_hazards(kernel, code, astray, one.target.arch) if code else None,
         from_descriptor=[_FIELDS.get(name, name) for name in kernel.from_descriptor],
         notes=contradictions(kernel),
     )
+
+
+def _hazards(
+    kernel: ObjectKernel, code: Sequence[Instruction], astray: Sequence[Astray] | None, arch: str | None
+) -> list[str] | None:
+    if astray is None or arch is None:
+        return None
+    return [f"{address:#x}: {sentence}" for address, sentence in hazards(kernel, code, astray, arch)]
 
 
 def _code_at(place: CodeRange, instructions: Sequence[Instruction]) -> list[Instruction]:

@@ -139,7 +139,9 @@ class _PlanReader:
         for name, value in values.items():
             flag = f"-D{name}={value}"
             if not _NAME.fullmatch(name) or not _CONSTANT.fullmatch(value):
-                raise _Mistake(f"{where}: {name}={value[:60]} must be a number, a name or a quoted text")
+                raise _Mistake(
+                    f"{where}: {name}={value[:60]} must be a number, a name or a quoted text, one for all cases"
+                )
             earlier = next((each for each in self._plan.build if each.startswith(f"-D{name}=")), flag)
             if earlier != flag:
                 raise _Mistake(f"{where}: {name} has two values, {earlier.partition('=')[2]} and {value}")

@@ -27,6 +27,11 @@ class InspectedKernel(Result):
     occupancy_limit: str | None = Field(description="What bounds the occupancy: `wave_slots`, `vgpr`, `sgpr` or `lds`")
     instructions: dict[str, int] | None = Field(description="Static instruction count by family")
     not_emulated: list[str] | None = Field(description="Mnemonics that the emulator does not have")
+    hazards: list[str] | None = Field(
+        default=None,
+        description="Missing wait states, registers beyond the allocation, branches astray: the first of each kind with"
+        " its address. Null: not looked at",
+    )
     from_descriptor: list[str] = Field(
         default=[],
         description="Fields that the metadata lack: from the kernel descriptor, registers in whole granules",

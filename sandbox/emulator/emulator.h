@@ -146,6 +146,7 @@ typedef struct {
     u32 explicit_bytes;   /* of these its own arguments, before the hidden ones; 0: not known */
     u64 dispatch_packet;  /* device address of a 64-byte AQL packet that the front end filled */
     u64 record_bytes;     /* of the launch's own memory from the packet on, which no kernel may store to; 0: not known */
+    u64 dispatch_id;      /* the packet's number in its queue: launches before this one, as no other packets are counted */
     u64 grid_sync;        /* in it, for the barrier of the grid, 48 bytes that kernels may store to; 0: none */
     u64 leftovers;        /* seed of what registers hold when a wave begins */
     u64 queue;            /* device address or 0 */

@@ -31,11 +31,11 @@ _MISSING = "no_triton"
 
 
 class Wrong(Exception):
-    """A mistake of the candidate, with its line."""
+    """A mistake of the candidate, with its line, and the name that is not defined because of it."""
 
-    def __init__(self, message: str, line: int = 0, column: int = 0) -> None:
+    def __init__(self, message: str, line: int = 0, column: int = 0, defines: str = "") -> None:
         super().__init__(message)
-        self.line, self.column = line, column
+        self.line, self.column, self.defines = line, column, defines
 
 
 class Anything:
@@ -83,6 +83,21 @@ class Anything:
         return Anything()
 
     __ror__ = __and__ = __add__ = __radd__ = __sub__ = __mul__ = __rmul__ = __truediv__ = __floordiv__ = __or__
+
+
+class Missing(Anything):
+    """Stands for what a file imports from a module that is not here: decorators and host code do without it."""
+
+    def __init__(self, name: str, module: str) -> None:
+        super().__init__()
+        vars(self).update(name=name, module=module)
+
+    def __getattr__(self, name: str) -> "Anything":
+        super().__getattr__(name)
+        return Missing(self.name, self.module)
+
+    def __repr__(self) -> str:
+        return str(self.name)
 
 
 class HostOnly(importlib.abc.MetaPathFinder, importlib.abc.Loader):
@@ -147,7 +162,7 @@ def load(job: dict, arch: str) -> dict[str, tuple]:
         if name not in known:
             there = ", ".join(known) or "none"
             if failed:
-                raise failed[0]
+                raise next((error for error in failed if error.defines == name), failed[0])
             raise Wrong(f"the file has no @triton.jit function {name!r} (functions: {there})")
         kernels[name] = (known[name], how["types"], how["variants"])
     if not kernels:
@@ -199,8 +214,19 @@ def run_statements(module: ModuleType) -> list[Wrong]:
         except BaseException as error:  # the candidate's own code may raise anything, SystemExit too
             frames = traceback.extract_tb(error.__traceback__)
             lines = [frame.lineno for frame in frames if frame.filename == FILE and frame.lineno]
-            failed.append(Wrong(f"{type(error).__name__}: {error}", lines[-1] if lines else node.lineno))
+            line, defines = lines[-1] if lines else node.lineno, getattr(node, "name", "")
+            failed.append(Wrong(f"{type(error).__name__}: {error}", line, defines=defines))
+            if isinstance(node, (ast.Import, ast.ImportFrom)):
+                stand_in(node, module)
     return failed
+
+
+def stand_in(node: ast.Import | ast.ImportFrom, module: ModuleType) -> None:
+    """Bind the names of an import that failed, as they are often used by decorators and host code alone."""
+    for alias in node.names:
+        name = alias.asname or (alias.name.split(".")[0] if isinstance(node, ast.Import) else alias.name)
+        origin = alias.name if isinstance(node, ast.Import) else "." * node.level + (node.module or "")
+        vars(module).setdefault(name, Missing(name, origin))
 
 
 def wave_size(arch: str) -> int:
@@ -214,6 +240,9 @@ def build(name: str, function, types: list[str], variants: list[list[int]], arch
     from triton.compiler import compile as compile_triton
 
     line, values = function.def_file_line_number, job["values"]
+    lacking = [each.name for each in function.params if each.is_constexpr and lacks(each, values)]
+    if lacking:
+        raise Wrong(without_value(name, lacking, job["options"]), line)
     given = [parameter for parameter in function.params if not parameter.is_constexpr]
     if len(given) != len(types):
         names = ", ".join(parameter.name for parameter in given)
@@ -223,7 +252,7 @@ def build(name: str, function, types: list[str], variants: list[list[int]], arch
     for parameter in function.params:
         if parameter.is_constexpr:
             signature[parameter.name] = "constexpr"
-            constants[parameter.name] = constant(name, parameter, values, line)
+            constants[parameter.name] = constant(parameter, values)
         elif types[positions[parameter.name]] != "1":
             kind = types[positions[parameter.name]]
             signature[parameter.name] = kind if kind.startswith("*") else parameter.annotation_type or kind
@@ -269,16 +298,50 @@ def build(name: str, function, types: list[str], variants: list[list[int]], arch
         yield made.asm["amdgcn"], needs
 
 
-def constant(kernel: str, parameter, values: dict[str, str], line: int) -> object:
-    if parameter.name in values:
-        return read(values[parameter.name])
-    if parameter.has_default:
-        return parameter.default
-    raise Wrong(
-        f"the constexpr {parameter.name} of {kernel} has no value: add `# amdkernel: constexpr {parameter.name}=..`,"
-        f" or `# amdkernel: tune {parameter.name}=[..]` in place of autotune's configs",
-        line,
-    )
+def lacks(parameter, values: dict[str, str]) -> bool:
+    return parameter.name not in values and not parameter.has_default
+
+
+def constant(parameter, values: dict[str, str]) -> object:
+    return read(values[parameter.name]) if parameter.name in values else parameter.default
+
+
+def without_value(kernel: str, lacking: list[str], options: list[str]) -> str:
+    """What to write for constexpr parameters without a value: the line that takes the place of autotune's configs."""
+    configs, computed = decorations(sys.modules["kernel"], kernel)
+    tuned: dict[str, list[str]] = {}
+    for config in configs:
+        chosen = {option: getattr(config, option, None) for option in options if hasattr(config, option)}
+        for key, value in {**config.kwargs, **chosen}.items():
+            text = str(value)
+            if value is not None and re.fullmatch(r"-?\w+", text) and text not in tuned.setdefault(key, []):
+                tuned[key].append(text)
+    lines = []
+    if set(lacking) & set(tuned):
+        lines.append("tune " + " ".join(f"{key}=[{', '.join(found[:4])}]" for key, found in tuned.items()))
+    rest = [name for name in lacking if name not in tuned]
+    if rest:
+        lines.append("constexpr " + " ".join(f"{name}=.." for name in rest))
+    text = f"the constexpr {', '.join(lacking)} of {kernel} {'has' if len(lacking) == 1 else 'have'} no value: add "
+    text += " and ".join(f"`# amdkernel: {line}`" for line in lines)
+    by_launch = [name for name in rest if name in computed]
+    if by_launch:
+        text += f"; heuristics compute {', '.join(by_launch)} for each launch: give one that is right for all cases"
+    return text
+
+
+def decorations(module: ModuleType, kernel: str) -> tuple[list, set[str]]:
+    """The configs of a kernel's autotuner, and the names that its heuristics compute."""
+    value, configs, computed = getattr(module, kernel), [], set()
+    for _ in range(8):
+        given = vars(value)
+        configs += given.get("configs") or []
+        names = given.get("values")
+        computed |= set(names) if isinstance(names, dict) else set()
+        value = given.get("fn")
+        if value is None or not type(value).__module__.startswith("triton"):
+            break
+    return configs, computed
 
 
 def read(text: str) -> object:
@@ -308,6 +371,13 @@ def told(error: BaseException, name: str, function) -> Wrong:
             at = (begin - 1 + line, each.node.col_offset + 1)
     last = chain[-1]
     message = getattr(last, "error_message", None) or str(last) or type(last).__name__
+    for word, value in vars(sys.modules["kernel"]).items():
+        if isinstance(value, Missing) and re.search(rf"\b{re.escape(word)}\b", message):
+            rows = [n for n, row in enumerate(function.src.splitlines()) if re.search(rf"\b{re.escape(word)}\b", row)]
+            if rows and at == (function.def_file_line_number, 0):  # Triton looked at names before it went through lines
+                at = (function.def_file_line_number + rows[0], 0)
+            message = f"{word} is imported from {value.module}, which the sandbox lacks: copy its code into this file"
+            break
     return Wrong(f"{name}: {message}", *at)
 
 

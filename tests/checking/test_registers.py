@@ -5,7 +5,9 @@ from collections.abc import Iterator
 import pytest
 
 from amdkernel_mcp.bundled import folder
-from amdkernel_mcp.compiler.register_limits import registers_of
+from amdkernel_mcp.compiler.disassembly import Instruction
+from amdkernel_mcp.compiler.object_kernels import Descriptor, ObjectKernel
+from amdkernel_mcp.compiler.register_limits import BeyondAllocation, first_beyond, registers_of
 from amdkernel_mcp.config import Settings
 from amdkernel_mcp.engine.engine import Engine
 from amdkernel_mcp.engine.verbs.check import Check
@@ -49,6 +51,23 @@ def test_a_register_beyond_the_allocation_is_invalid(engine: Engine, assembly: s
     assert f"names the {'vector' if register[0] == 'v' else 'accumulation'} register {register}" in result.reason
     if cured:
         assert engine.do(Check(problem="vector_add", source=with_assembly(cured))).verdict == "correct"
+
+
+def test_vector_registers_may_lie_where_accumulation_registers_would_if_none_are_named() -> None:
+    """As in AMD's hand-written attention: 160 vector registers by accum_offset, 256 in all."""
+    allocated = Descriptor(
+        entry=0, lds_bytes=0, scratch_bytes=0, kernarg_bytes=None, vgprs=256, agprs=96, sgprs=96, wave_size=64,
+        cu_mode=False, dynamic_stack=False,
+    )  # fmt: skip
+    kernel = ObjectKernel(
+        name="k", vgprs=256, agprs=96, sgprs=96, lds_bytes=0, scratch_bytes=0, vgpr_spills=None, sgpr_spills=None,
+        wave_size=64, kernarg_bytes=None, max_workgroup_size=None, required_workgroup_size=None, dynamic_stack=False,
+        cu_mode=False, from_descriptor=(), descriptor=allocated,
+    )  # fmt: skip
+    alone = [Instruction(0, "v_mov_b32_e32 v163, 0"), Instruction(4, "v_mov_b32_e32 v255, 0")]
+    assert first_beyond(kernel, alone) is None
+    beside = [*alone, Instruction(8, "v_accvgpr_write_b32 a3, 0")]
+    assert first_beyond(kernel, beside) == BeyondAllocation("k", 0, "v163", 160)
 
 
 def test_the_last_register_of_each_operand_is_read_and_nothing_else() -> None:

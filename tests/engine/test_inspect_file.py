@@ -26,7 +26,7 @@ template <typename T> __global__ void twice(T *x) { x[0] *= 2; }
 template __global__ void twice<float>(float *);
 extern "C" __global__ void strange(float *x) {
 #ifdef __HIP_DEVICE_COMPILE__
-  asm volatile("s_rfe_b64 s[4:5]");
+  asm volatile("s_rfe_b64 s[4:5]\\nv_mov_b32 v200, 0");
 #endif
   x[0] = 1;
 }
@@ -114,6 +114,9 @@ def test_mangled_names_are_shown_as_in_the_source_and_what_is_not_emulated_by_ke
     assert kernels["strange"].not_emulated == ["s_rfe_b64"]
     assert kernels["void twice<float>(float*)"].not_emulated == []
     assert [(one.mnemonic, one.function) for one in found.not_emulated] == [("s_rfe_b64", "strange")]
+    assert kernels["void twice<float>(float*)"].hazards == []
+    [hazard] = kernels["strange"].hazards or []
+    assert "names the vector register v200, but the kernel has 8 allocated" in hazard
     mixes = {name: kernel.instructions or {} for name, kernel in kernels.items()}
     assert [mixes["strange"]["branch"], mixes["void twice<float>(float*)"]["branch"]] == [1, 0]
 

@@ -136,6 +136,46 @@ def test_assembly_is_judged_like_any_kernel(engine: Engine) -> None:
 
 
 @pytest.mark.sandbox
+@pytest.mark.thorough
+def test_a_wave_finds_the_workgroups_waves_and_whether_it_is_the_first(engine: Engine) -> None:
+    """Bit 31 and bits 0 to 5.  LLVM AMDGPUUsage, "SGPR Register Set Up Order", Work-Group Info."""
+    first = """add:
+    s_lshr_b32 s14, s3, 31
+    v_readfirstlane_b32 s15, v0
+    s_cmp_lt_u32 s15, 64
+    s_cselect_b32 s15, 1, 0
+    s_cmp_lg_u32 s14, s15
+    s_cbranch_scc1 .Lend
+    s_and_b32 s14, s3, 0x7fffffff
+    s_cmp_lg_u32 s14, 4
+    s_cbranch_scc1 .Lend
+"""
+    asked = ADD.replace("id_x 1\n", "id_x 1\n        .amdhsa_system_sgpr_workgroup_info 1\n", 1)
+    answer = check(engine, asked.replace("add:\n", first, 1))
+    assert answer.verdict == "correct", (answer.reason, answer.findings)
+
+
+@pytest.mark.sandbox
+@pytest.mark.thorough
+def test_wait_states_that_a_given_code_object_lacks_are_named_without_a_verdict(
+    engine: Engine, sandbox: Sandbox, tmp_path: Path
+) -> None:
+    """AMD's own hand-written kernels lack them; in assembly that can still be changed they are a mistake."""
+    early = (
+        "v_cmp_eq_u32_e64 s[14:15], v0, v0\n    v_cndmask_b32_e64 v3, v3, v3, s[14:15]\n    v_add_f32_e32 v2, v2, v3"
+    )
+    source = ADD.replace("v_add_f32_e32 v2, v2, v3", early)
+    answer = check(engine, source)
+    assert (answer.verdict, [found.kind for found in answer.findings]) == ("incorrect", ["missing_wait"])
+    toolchain = language_of(source, "add.s").toolchain(Assembly().read_plan(source), None)
+    compiled = Compiler(sandbox, tmp_path / "cache").compile(source, arch="gfx942", toolchain=toolchain)
+    assert compiled.code_object, compiled.result.diagnostics
+    answer = check(engine, as_file(tmp_path, compiled.code_object).source)
+    assert (answer.verdict, [found.kind for found in answer.findings]) == ("correct", ["missing_wait"]), answer.reason
+    assert "judged by its run" in answer.findings[0].message
+
+
+@pytest.mark.sandbox
 def test_an_error_of_the_assembler_has_its_line(engine: Engine) -> None:
     answer = check(engine, ADD.replace("v_add_f32_e32 v2, v2, v3", "v_add_f99 v2, v2, v3"))
     assert (answer.verdict, answer.findings[0].line) == ("invalid", 21), answer.findings

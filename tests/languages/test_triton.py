@@ -16,7 +16,9 @@ from amdkernel_mcp.execution.setup.build import setup_triton
 from amdkernel_mcp.results.kernels import CheckResult
 from tests.languages.triton_kernels import (
     ATTENTION,
+    DESCRIPTORS,
     GLUON_ADD,
+    GLUON_EXCHANGE,
     GROUPED_GEMM,
     LAYER_NORM,
     MATMUL,
@@ -108,28 +110,42 @@ def test_matrix_instructions_are_correct_on_each_architecture(check: Checks, pro
 
 
 def test_gluon_is_correct(check: Checks) -> None:
-    answer = check("vector_add", GLUON_ADD)
+    for source in (GLUON_ADD, GLUON_EXCHANGE):
+        answer = check("vector_add", source)
+        assert answer.verdict == "correct", (answer.reason, answer.findings)
+
+
+def test_tensor_descriptors_that_a_kernel_makes_are_correct(check: Checks) -> None:
+    answer = check("vector_add", DESCRIPTORS)
     assert answer.verdict == "correct", (answer.reason, answer.findings)
 
 
 @pytest.mark.parametrize(
     ("problem", "source", "kind", "line"),
     one_in(
-        3,
+        2,
         [
             ("vector_add", VECTOR_ADD.replace("total, mask=inside)", "total)"), "out_of_bounds", 11),
             ("vector_add", VECTOR_ADD.replace("(x + at, mask=inside)", "(x + at)"), "out_of_bounds", 10),
-            ("matmul", MATMUL.replace("k, 1, n, 1, n, 1]", "k, 1, n + 1, 1, n, 1]"), "out_of_bounds", 24),
             ("reduce_sum", COUNTER, "race", 18),
+            ("matmul", MATMUL.replace("k, 1, n, 1, n, 1]", "k, 1, n + 1, 1, n, 1]"), "out_of_bounds", 24),
+            ("vector_add", GLUON_EXCHANGE.replace("    gl.barrier()\n", ""), "race", 15),
         ],
     ),
-    ids=["store without a mask", "load without a mask", "wrong stride", "counter without an atomic"],
+    ids=["store without a mask", "load without a mask", "counter without an atomic", "wrong stride", "Gluon's barrier"],
 )
-def test_a_planted_mistake_is_found_in_its_line(check: Checks, problem: str, source: str, kind: str, line: int) -> None:
-    answer = check(problem, source)
+@pytest.mark.parametrize("arch", one_in(2, ["gfx942", "gfx1201"]))
+def test_a_planted_mistake_is_found_in_its_line(
+    check: Checks, problem: str, source: str, kind: str, line: int, arch: str
+) -> None:
+    source = source.replace("LANES=64", "LANES=32") if arch == "gfx1201" else source
+    answer = check(problem, source, f"emulator:{arch}")
     assert answer.verdict == "incorrect", answer.reason
     assert (kind, line) in {(found.kind, found.line) for found in answer.findings}, answer.findings
-    advice = {"out_of_bounds": "mask=index < size", "race": "`tl.atomic_add`"}[kind]
+    advice = {
+        "out_of_bounds": "mask=index < size",
+        "race": "`tl.atomic_add`" if problem == "reduce_sum" else "barrier",
+    }[kind]
     assert any(advice in found.message for found in answer.findings), answer.findings
 
 
@@ -153,6 +169,50 @@ def test_a_kernel_that_does_not_compile_says_where(
     assert answer.verdict == "invalid"
     first = answer.findings[0]
     assert (says in first.message, first.line) == (True, line), first
+
+
+TUNED = """\
+# amdkernel: launch scale grid=[1] types=[*f32, i32]
+import triton
+import triton.language as tl
+from our.parts import doubled, named
+
+
+@triton.autotune(
+    configs=[triton.Config({"BLOCK": 128}, num_warps=4), triton.Config({"BLOCK": 256}, num_warps=8)], key=["n"]
+)
+@triton.heuristics({"EVEN": lambda a: a["n"] % a["BLOCK"] == 0})
+@triton.jit(repr=named)
+def scale(x, n, BLOCK: tl.constexpr, EVEN: tl.constexpr):
+    at = tl.arange(0, BLOCK)
+    tl.store(x + at, doubled(tl.load(x + at, mask=at < n)), mask=at < n)
+"""
+
+
+@pytest.mark.parametrize(
+    ("lines", "says", "line"),
+    [
+        (
+            "",
+            "`# amdkernel: tune BLOCK=[128, 256] num_warps=[4, 8] num_stages=[3]` and `# amdkernel: constexpr EVEN=..`",
+            12,
+        ),
+        (
+            "# amdkernel: constexpr BLOCK=128 EVEN=0\n",
+            "doubled is imported from our.parts, which the sandbox lacks",
+            15,
+        ),
+    ],
+    ids=["constants that autotune and heuristics choose", "a helper of another file"],
+)
+def test_what_a_file_leaves_to_others_is_named_with_what_to_write(
+    check: Checks, lines: str, says: str, line: int
+) -> None:
+    compiled = check.engine.do(Compile(source=lines + TUNED))
+    errors = [each for each in compiled.diagnostics if each.severity == "error"]
+    assert errors, compiled
+    assert says in errors[0].message, errors
+    assert errors[0].line == line, errors
 
 
 def test_compile_and_profile_name_resources_and_python_lines(check: Checks) -> None:

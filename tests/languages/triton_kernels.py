@@ -178,3 +178,43 @@ def add(x, y, z, n, BLOCK: gl.constexpr, LANES: gl.constexpr):
     total = gl.load(x + at, mask=at < n) + gl.load(y + at, mask=at < n)
     gl.store(z + at, total, mask=at < n)
 """
+
+GLUON_EXCHANGE = """\
+# amdkernel: workspace sums dtype=f32 shape=[ceil_div(n, 1024) * 1024]
+# amdkernel: launch add grid=[ceil_div(n, 1024)] args=[x, y, z, sums, n] BLOCK=1024 LANES=64
+import triton
+from triton.experimental import gluon
+from triton.experimental.gluon import language as gl
+
+
+@gluon.jit
+def add(x, y, z, sums, n, BLOCK: gl.constexpr, LANES: gl.constexpr):
+    layout: gl.constexpr = gl.BlockedLayout([4], [LANES], [4], [0])
+    first = gl.program_id(0) * BLOCK
+    lane = gl.arange(0, BLOCK, layout=layout)
+    at, back = first + lane, first + BLOCK - 1 - lane
+    gl.store(sums + at, gl.load(x + at, mask=at < n) + gl.load(y + at, mask=at < n), mask=at < n)
+    gl.barrier()
+    total = gl.load(sums + back, mask=back < n)
+    gl.store(z + back, total, mask=back < n)
+"""
+
+DESCRIPTORS = """\
+# amdkernel: launch add grid=[ceil_div(n, BLOCK)] BLOCK=1024
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def plus(a, b):
+    return a + b
+
+
+@triton.jit
+def add(x, y, z, n, BLOCK: tl.constexpr):
+    begin = tl.program_id(0) * BLOCK
+    left = tl.make_tensor_descriptor(x, shape=[n], strides=[1], block_shape=[BLOCK])
+    right = tl.make_tensor_descriptor(y, shape=[n], strides=[1], block_shape=[BLOCK])
+    out = tl.make_tensor_descriptor(z, shape=[n], strides=[1], block_shape=[BLOCK])
+    out.store([begin], plus(left.load([begin]), right.load([begin])))
+"""

@@ -83,6 +83,8 @@ def _show_kernel(console: Console, kernel: InspectedKernel) -> None:
         mix = sorted(kernel.instructions.items(), key=lambda item: -item[1])
         words = " · ".join(f"{family} {count:,}" for family, count in mix if count)
         console.print(Text.assemble((f"{name}: ", "dim"), words))
+    for hazard in kernel.hazards or []:
+        console.print(Text.assemble((f"{name}: ", "dim"), (hazard, "red")))
     for note in kernel.notes:
         console.print(Text.assemble((f"{name}: ", "dim"), (note, "yellow")))
 

@@ -138,7 +138,7 @@ static bool decode_single(Program *p, const RowIndex *rows, const char *text, In
     i->run = i->row->run;
     if (*i->row->layout != '*' && !(operands_read(&words, i) && modifiers_read(&words, i) && settle(i, words.rdna)))
         return false;
-    if (!operands_known(i, p->generation) || !exec_settle(p, i))
+    if (!operands_known(i, p) || !exec_settle(p, i))
         return false;
     if (words.rdna && i->row->family == FAMILY_SALU && i->sdst == SGPR_NULL)
         i->run = run_nothing;

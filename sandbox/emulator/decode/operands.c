@@ -315,6 +315,17 @@ static bool takes_wave_number(const Inst *i, int k)
            first + size <= TTMP8_WAVE_END;
 }
 
+/* With architected flat scratch the hardware puts the wave's own address there, which nothing documents; XNACK_MASK is the
+ * retry state of loads. Elsewhere these are registers as others.  LLVM AMDGPUUsage, "Flat Scratch". */
+static bool is_set_by_hardware(const Program *p, u32 operand)
+{
+    enum { FLAT_SCRATCH = 102, XNACK_MASK = 104 };
+    if (p->generation != GFX9)
+        return false;
+    u32 first = strcmp(p->arch, "gfx90a") ? FLAT_SCRATCH : XNACK_MASK;
+    return operand >= first && operand < SGPR_VCC;
+}
+
 /* m0 is kept in ttmp2 around the message that stops a wave after a trap, where a trap handler is not known to be there.
  * LLVM, SIInstrInfo, insertSimulatedTrap(). */
 static bool keeps_m0(const Inst *i)
@@ -323,16 +334,18 @@ static bool keeps_m0(const Inst *i)
                                                       (i->sdst == SGPR_M0 && i->source[0] == SGPR_TTMP + 2));
 }
 
-bool operands_known(const Inst *i, Generation generation)
+bool operands_known(const Inst *i, const Program *p)
 {
     if (*i->row->layout == '*' || keeps_m0(i))
         return true;
     for (int k = 0; k < SOURCES; k++) {
         u32 at = i->source[k];
+        if (is_set_by_hardware(p, at))
+            return false;
         if (!is_trap_register(at))
             continue;
         bool workgroup = at == SGPR_TTMP + 7 || at == SGPR_TTMP + 9;
-        if (generation != GFX12 || !is_one_word(i, k) ||
+        if (p->generation != GFX12 || !is_one_word(i, k) ||
             !(workgroup || (at == SGPR_TTMP + 8 && takes_wave_number(i, k))))
             return false;
     }

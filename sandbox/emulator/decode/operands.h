@@ -24,7 +24,8 @@ size_t operands_length(const char *s);
 /* Fill operands of `i` by the layout of its row. False when an operand is not understood. */
 bool operands_read(const Words *words, Inst *i);
 
-/* False when it reads a register of the trap handler that is documented nowhere for kernels, or writes one. */
-bool operands_known(const Inst *i, Generation generation);
+/* False when it reads a register that hardware sets to what is documented nowhere for kernels (the trap handler's, and on
+ * CDNA flat_scratch and xnack_mask), or writes one of the trap handler. */
+bool operands_known(const Inst *i, const Program *p);
 
 #endif

@@ -16,7 +16,7 @@
 
 /* One wave's registers: 512 rows, and a skew so that the same register of several waves shares no cache set. */
 enum { REGISTER_BYTES = VECTOR_REGISTERS * LANES * 4, REGISTER_STRIDE = REGISTER_BYTES + 17 * 256 };
-enum { DRAWN_SCALARS = 102 }; /* the others have names */
+enum { DRAWN_SCALARS = SGPR_VCC };
 enum { POISON = 0xff }; /* LDS holds garbage at first on hardware; all ones is a NaN in every format but FP8 */
 
 /* A kernel that recurses or calls unknown functions has no static size. */
@@ -98,7 +98,7 @@ static void set_user_sgprs(Wave *w, const Dispatch *d)
     }
     const struct { u32 bit; u64 value; } pointers[] = {
         {HAS_DISPATCH_POINTER, d->dispatch_packet}, {HAS_QUEUE_POINTER, d->queue}, {HAS_KERNARG_POINTER, d->kernarg},
-        {HAS_DISPATCH_ID, 0}, {HAS_FLAT_SCRATCH, 0},
+        {HAS_DISPATCH_ID, d->dispatch_id}, {HAS_FLAT_SCRATCH, 0},
     };
     for (u32 k = 0; k < sizeof pointers / sizeof *pointers; k++)
         if (has & pointers[k].bit) {
@@ -126,8 +126,12 @@ static void set_workgroup_ttmps(Wave *w)
     w->s[SGPR_TTMP + 7] = w->workgroup[1] | w->workgroup[2] << 16;
 }
 
-static void set_workgroup_sgprs(Wave *w, const Dispatch *d)
+/* Whether it is the first wave, and the number of waves. The field for ordered appends is 0 outside graphics. */
+static u32 workgroup_info(const Wave *w, const Group *g) { return (u32)(w->index == 0) << 31 | g->wave_count; }
+
+static void set_workgroup_sgprs(Wave *w, const Group *g, const Dispatch *d)
 {
+    enum { WORKGROUP_INFO = 1 << 10 };
     if (d->program->generation >= GFX12) {
         set_workgroup_ttmps(w);
         return;
@@ -136,6 +140,8 @@ static void set_workgroup_sgprs(Wave *w, const Dispatch *d)
     for (int axis = 0; axis < 3; axis++)
         if (d->kernel.rsrc2 >> (7 + axis) & 1)
             w->s[at++] = w->workgroup[axis];
+    if (d->kernel.rsrc2 & WORKGROUP_INFO)
+        w->s[at++] = workgroup_info(w, g);
     while (at < kernel_first_scalars(d)) /* the wave's offset in scratch, which is not shared here */
         w->s[at++] = 0;
 }
@@ -143,6 +149,8 @@ static void set_workgroup_sgprs(Wave *w, const Dispatch *d)
 static u32 initial_mode(const Dispatch *d)
 {
     u32 r = d->kernel.rsrc1;
+    if (d->program->generation >= GFX12) /* bits 21 and 23 mean something else there */
+        return (r >> 12 & 0xff) | (r >> 26 & 1) << 23;
     return (r >> 12 & 0xff) | (r >> 21 & 1) << 8 | (r >> 23 & 1) << 9 | (r >> 26 & 1) << 23;
 }
 
@@ -168,6 +176,7 @@ static void draw_registers(Wave *w, const Dispatch *d, u64 key)
     w->s[SGPR_VCC] = (u32)schedule_mix(key + SGPR_VCC);
     w->s[SGPR_VCC + 1] = (u32)schedule_mix(key + SGPR_VCC + 1);
     w->s[SGPR_M0] = (u32)schedule_mix(key + SGPR_M0);
+    w->scc = schedule_mix(key + SOURCE_SCC) & 1;
     for (u32 l = 0; l < LANES; l++)
         lanes[l] = (u32)schedule_mix(key + FIRST_VGPR + l);
     kernel_registers(d, &vectors, &accumulators);
@@ -234,7 +243,7 @@ static void wave_start(Group *g, Worker *k, u32 index, const u32 *workgroup, con
     draw_registers(w, d, key);
     overwrite_scratch(w, stored, key);
     set_user_sgprs(w, d);
-    set_workgroup_sgprs(w, d);
+    set_workgroup_sgprs(w, g, d);
     set_work_items(w, size);
 }
 

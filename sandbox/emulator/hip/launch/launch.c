@@ -219,10 +219,11 @@ static u32 explicit_bytes(const KernelMetadata *k)
     return end;
 }
 
+static u64 launches;
+
 /* Another one for each launch, but the same when the whole process runs again with the same addresses. */
 static u64 leftovers_seed(const Record *r)
 {
-    static u64 launches;
     u64 arena, bytes;
     memory_arena(runtime()->memory, &arena, &bytes);
     return (r->block - arena) << 32 ^ ++launches;
@@ -231,6 +232,7 @@ static u64 leftovers_seed(const Record *r)
 static Dispatch dispatch_of(const Function *f, const LaunchShape *s, const Record *r)
 {
     const Options *o = &runtime()->options;
+    u64 dispatch_id = launches;
     Dispatch d = {
         .program = program_of(f),
         .kernel = f->code,
@@ -239,6 +241,7 @@ static Dispatch dispatch_of(const Function *f, const LaunchShape *s, const Recor
         .dispatch_packet = r->block,
         .record_bytes = r->bytes,
         .grid_sync = s->cooperative ? sync_of(r) : 0,
+        .dispatch_id = dispatch_id,
         .leftovers = leftovers_seed(r),
         .step_limit = o->step_limit,
         .end_at = 1e-3 * (double)o->end_at_ms,
