@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from amdkernel_mcp.engine.prepared_kernel import PreparedKernel
     from amdkernel_mcp.measurement.job import MeasurementJob
 
+MEASURED_BEFORE = "this kernel was measured before"
 MOST_BYTES = 256 << 20
 """Of all checks that are kept, and of all measurements."""
 
@@ -69,7 +70,7 @@ class KnownSteps:
             replace(planned.job, cases=cases, code_object=b""),
         )
         if not self.fresh and (found := kept.get(name)) is not None:
-            work.say("this kernel was measured before")
+            work.say(MEASURED_BEFORE)
             return found
         measured = self.steps.measure(prepared, planned, work)
         if measured.finding is None and measured.wrong_outputs is None:

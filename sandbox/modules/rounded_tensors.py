@@ -22,7 +22,7 @@ _SUMS = frozenset((
 ))  # fmt: skip
 
 
-class RoundingMode(TorchDispatchMode):
+class RoundingMode(TorchDispatchMode):  # type: ignore[misc]
     """Within it, each float64 result is rounded by up to `steps` steps of float32; `seed`: of the chance."""
 
     def __init__(self, seed: int, steps: int) -> None:
