@@ -164,8 +164,9 @@ def aim_further(
             ]
     else:
         for name, own in beyond.items():
-            goals = frozenset(each + 1 for each in own)
-            cases.append(_aim(problem, chance, (_PAIR,), goals, is_quick, (name,)))
+            # Far beyond where that is quick: what is left out just beyond may be too little to show.
+            goals = frozenset(goal for each in own for goal in (each + 1, 2 * each))
+            cases += [_aim(problem, chance, steps, goals, is_quick, (name,)) for steps in (smooth, (_PAIR,))]
         cases = [case for case in cases if case and _goes_beyond(case, beyond)]
     seen = [dict(case.values) for case in known]
     found: list[Case] = []
