@@ -132,8 +132,8 @@ def judged(candidate: CaseTerms, baseline: CaseTerms) -> str:
     return "faster" if estimate.low > 1 else "slower" if estimate.high < 1 else "inconclusive"
 
 
-def found_among(cases: list[CaseTerms], rng: random.Random) -> tuple[float, float]:
-    """The shares of `faster` and of `slower` among pairs whose candidate takes 1 / 1.3 of the baseline's true time.
+def found_among(cases: list[CaseTerms], rng: random.Random, factor: float = FACTOR) -> tuple[float, float]:
+    """The shares of `faster` and of `slower` among pairs whose candidate truly is `factor` times as fast.
 
     The candidate is the same kind of kernel with less to do; both have shares of their own.
     """
@@ -141,7 +141,7 @@ def found_among(cases: list[CaseTerms], rng: random.Random) -> tuple[float, floa
     for _ in range(PAIRS):
         gpu, case = DrawnGpu(rng), rng.choice(cases)
         mine, its = gpu.own(), gpu.own()
-        candidate = with_time(gpu, case, mine, gpu.time_us(case, its) / FACTOR)
+        candidate = with_time(gpu, case, mine, gpu.time_us(case, its) / factor)
         verdict = judged(candidate, case)
         found += verdict == "faster"
         wrong += verdict == "slower"
@@ -161,11 +161,18 @@ def counted(terms: dict[str, CaseTerms]) -> list[str]:
     waiting = [case for case in cases if all(0.2 * each.waits_us > max(each.reached_us, 5) for each in case.launches)]
     found, wrong = found_among(bound, rng)
     found_waiting, wrong_waiting = found_among(waiting, rng)
+    equal = found_among(cases, rng, 1.0)
+    itself = [judged(case, case) for case in cases]
     return [
         f"{len(terms)} kernels and cases, {PAIRS} pairs of each kind, seed {SEED}.",
         "",
         "| pairs | verdict | share |",
         "| --- | --- | --- |",
+        f"| A/A: each of the {len(cases)} with itself | `faster` or `slower` | {sum(v in FALSE for v in itself)} |",
+        *(
+            f"| ties of two kernels of one kind | `{word}`, which is false | {share:.1%} |"
+            for word, share in zip(FALSE, equal, strict=True)
+        ),
         *(
             f"| ties of two different kernels | `{word}`, which is false | {ties.count(word) / PAIRS:.1%} |"
             for word in FALSE

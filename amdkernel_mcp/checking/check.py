@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from amdkernel_mcp.checking.cases.aimed_cases import aim_cases, aim_further, constants_of, divisors_of
+from amdkernel_mcp.checking.cases.aimed_cases import aim_cases, aim_further, constants_of, divisors_of, residues_of
 from amdkernel_mcp.checking.cases.case_plans import CasePlan, plan_cases
 from amdkernel_mcp.checking.cases.drawn_cases import draw_cases
 from amdkernel_mcp.checking.cases.seeds import SeedKey, fresh_key, read_key
@@ -94,7 +94,8 @@ def check(
     kernel = _Kernel(sandbox, compiled, compiled.code_object, problem, plan, target, options, key, seeds, cache_dir)
     constants = constants_of(compiled.source, compiled.disassembly)
     cases = (*problem.cases, *draw_cases(problem, key))
-    cases = (*cases, *aim_cases(problem, key, constants, divisors_of(compiled.source), cases))
+    divisors, residues = divisors_of(compiled.source), residues_of(compiled.source)
+    cases = (*cases, *aim_cases(problem, key, constants, divisors, cases, residues))
     if options.seeds is None:
         work.say(f"the seeds are fixed by sha256:{key.commitment}")
     ran = kernel.run(cases, work)

@@ -21,7 +21,7 @@ _HEADER, _SECTION, _SYMBOL, _NOTE = (
 )
 _HEADER_AT, _OS_ABI_AT, _ABI_AT, _MACHINE_AT = 16, 7, 8, 18
 _CLASS_64, _LITTLE_ENDIAN = 2, 1
-_BITS, _NO_BITS, _NOTES, _SYMBOL_TABLES, _UNLINKED = 1, 8, 7, (2, 11), 1
+_NO_BITS, _NOTES, _SYMBOL_TABLES, _UNLINKED = 8, 7, (2, 11), 1
 _LOADED = 2
 _EXECUTABLE = 4
 _FUNCTION = 2
@@ -102,11 +102,11 @@ class ElfFile:
                 return self._bytes(section.offset + (address - section.address), size)
         return None
 
-    def loaded(self) -> Iterator[tuple[str, bytes]]:
-        """Name and content of each section with code or constants that is loaded: no debug data. Raises InputError."""
+    def loaded(self) -> Iterator[tuple[str, int, int, bytes]]:
+        """Name, address, size and content of each section that is loaded: no debug data. Raises InputError."""
         for section in self.sections:
-            if section.type == _BITS and section.flags & _LOADED:
-                yield section.name, self.bytes_of(section)
+            if section.flags & _LOADED:
+                yield section.name, section.address, section.size, self.bytes_of(section)
 
     def notes(self) -> Iterator[tuple[bytes, int, bytes]]:
         """Owner, type and content of each note. Raises InputError for one that is cut off."""

@@ -10,9 +10,9 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from amdkernel_mcp.compiler.elf_file import ElfFile
 from amdkernel_mcp.compiler.endless import may_not_end
-from amdkernel_mcp.errors import InfrastructureError, InputError
+from amdkernel_mcp.engine.prepared_kernel import what_is_launched
+from amdkernel_mcp.errors import InfrastructureError
 from amdkernel_mcp.execution.slurm.host import SLURM
 from amdkernel_mcp.findings.hangs import SLOW
 from amdkernel_mcp.hardware.target import Target
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from amdkernel_mcp.execution.runner.program_files import Program
     from amdkernel_mcp.execution.sandbox import Sandbox
     from amdkernel_mcp.execution.sandboxes import Sandboxes
-    from amdkernel_mcp.launch.plan import LaunchPlan
     from amdkernel_mcp.results.kernels import CheckResult
     from amdkernel_mcp.runner_protocol.report import RunnerReport
 
@@ -124,25 +123,9 @@ def _shown(answer: CheckResult, where: Target) -> str | None:
 
 def started_kernel(prepared: PreparedKernel) -> Started | None:
     """The kernel as the GPU gets it, so that comments and blanks do not count; None: it cannot be launched."""
-    content, plan = prepared.compiled.code_object, prepared.plan
-    if content is None or plan.mistakes or not prepared.compiled.result.ok:
+    if prepared.compiled.code_object is None or prepared.plan.mistakes or not prepared.compiled.result.ok:
         return None
-    try:
-        loaded: list[object] = [*ElfFile(content).loaded()]
-    except InputError:  # a candidate that is itself a code object may be odd
-        loaded = [content]
-    return Started(name_of(loaded, _launched(plan)), name_of(prepared.problem.hash), "kernel", "amdkernel check")
-
-
-def _launched(plan: LaunchPlan) -> list[object]:
-    """What the plan says, without its lines."""
-    launches = [
-        (each.kernel, *([size.text for size in sizes] for sizes in (each.grid, each.block, (each.lds,))),
-         [arg if isinstance(arg, str) else arg.text for arg in each.args or ("its own",)], each.types or ())
-        for each in plan.launches
-    ]  # fmt: skip
-    workspaces = [(each.name, each.dtype.name, [size.text for size in each.shape]) for each in plan.workspaces]
-    return [launches, workspaces, plan.constants()]
+    return Started(name_of(what_is_launched(prepared)), name_of(prepared.problem.hash), "kernel", "amdkernel check")
 
 
 def started_program(program: Program, asks: str, work: str = "") -> Started:

@@ -220,6 +220,10 @@ class KernelSteps:
         result = result.model_copy(update={"notes": [*result.notes, *warnings()]})
         self.first_starts.note(prepared, result, asked=asked)
         result = in_words_of(language_of(prepared.compiled.source, prepared.file_name), result)
+        return self.stamped(result, prepared)
+
+    def stamped(self, result: CheckResult, prepared: PreparedKernel) -> CheckResult:
+        """The verdict with the hashes of this source and problem."""
         return self._judged.stamp(result, prepared.compiled.source, prepared.problem)
 
     def check_program(

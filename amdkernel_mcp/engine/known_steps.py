@@ -1,5 +1,6 @@
-"""A check or a measurement that was run before with the same code, seeds and emulator: its answer is known.
+"""A check or a measurement that was run before with the same loaded code, plan and emulator: its answer is known.
 
+Comments, blanks and the name of the file do not count, as they do not for a GPU: `prepared_kernel.what_is_launched`.
 Only of emulated targets, where the same run has the same verdict and the same counts on every machine. What went wrong
 is never kept: it is found again, with its lines.
 """
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import TypeAdapter
 
+from amdkernel_mcp.engine.prepared_kernel import loaded_code, what_is_launched
 from amdkernel_mcp.kept_values import KeptValues, name_of
 from amdkernel_mcp.measurement.job import Measured
 from amdkernel_mcp.results.kernels import CheckResult, Finding
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
     from amdkernel_mcp.engine.prepared_kernel import PreparedKernel
     from amdkernel_mcp.measurement.job import MeasurementJob
 
+MEASURED_BEFORE = "this kernel was measured before"
 MOST_BYTES = 256 << 20
 """Of all checks that are kept, and of all measurements."""
 
@@ -37,21 +40,21 @@ class KnownSteps:
         """The verdict on a kernel; a known one is `correct`."""
         if not self._kept(prepared):
             return self.steps.check(prepared, work)
-        folder = self.steps.cache_dir / "checks"
-        kept = KeptValues(folder, TypeAdapter(CheckResult), max_total_bytes=MOST_BYTES)
-        problem, compiled = prepared.problem, prepared.compiled
-        name = name_of(
-            *("check", problem.hash, problem.declaration, compiled.source, prepared.file_name, compiled.code_object),
-            *(prepared.plan.flags(), self.steps.key("check", prepared).commitment),
-            *(prepared.target.name, prepared.target.gpu, prepared.sandbox.image_id),
-        )
-        if not self.fresh and (found := kept.get(name)) is not None:
+        known = (self._checks.get(name) for name in self._names(prepared))
+        if not self.fresh and (found := next(filter(None, known), None)) is not None:
             work.say("this kernel was checked before")
-            return found
+            own = prepared.compiled.result
+            update = {"code_object": own.code_object, "diagnostics": own.diagnostics}
+            return self.steps.stamped(found.model_copy(update=update), prepared)
         result = self.steps.check(prepared, work)
-        if result.verdict == "correct":
-            kept.put(name, result)
+        self.keep(prepared, result)
         return result
+
+    def keep(self, prepared: PreparedKernel, result: CheckResult) -> None:
+        """Keep a check that ran with the default options."""
+        if result.verdict == "correct" and self._kept(prepared):
+            own, any_source = self._names(prepared)
+            self._checks.put(own if _names_lines(result) else any_source, result)
 
     def measure(self, prepared: PreparedKernel, planned: MeasurementJob | Finding, work: Work) -> Measured:
         """What `KernelSteps.measure` finds; known where nothing was wrong."""
@@ -61,18 +64,40 @@ class KnownSteps:
         kept = KeptValues(folder, TypeAdapter(Measured), max_total_bytes=MOST_BYTES)
         cases = tuple(replace(case, timing=Timing()) for case in planned.job.cases)  # of GPUs alone, drawn each time
         name = name_of(
-            *("measured with unread bytes", prepared.problem.hash, prepared.problem.declaration),
+            *("measured by loaded code", prepared.problem.hash, prepared.problem.declaration),
             *(prepared.target.name, prepared.target.gpu, prepared.sandbox.image_id),
-            replace(planned.job, cases=cases),
+            loaded_code(planned.job.code_object),
+            replace(planned.job, cases=cases, code_object=b""),
         )
         if not self.fresh and (found := kept.get(name)) is not None:
-            work.say("this kernel was measured before")
+            work.say(MEASURED_BEFORE)
             return found
         measured = self.steps.measure(prepared, planned, work)
         if measured.finding is None and measured.wrong_outputs is None:
             kept.put(name, measured)
         return measured
 
+    @property
+    def _checks(self) -> KeptValues[CheckResult]:
+        return KeptValues(self.steps.cache_dir / "checks", TypeAdapter(CheckResult), max_total_bytes=MOST_BYTES)
+
+    def _names(self, prepared: PreparedKernel) -> tuple[str, str]:
+        """Of a check whose answer names lines of this source, and of one that is the same with other comments."""
+        problem = prepared.problem
+        any_source = (
+            *("check by loaded code", problem.hash, problem.declaration, what_is_launched(prepared)),
+            *(prepared.target.name, prepared.target.gpu, prepared.sandbox.image_id),
+        )
+        return name_of(*any_source, prepared.compiled.source, prepared.file_name), name_of(*any_source)
+
     @staticmethod
     def _kept(prepared: PreparedKernel) -> bool:
-        return prepared.target.kind == "emulator" and prepared.compiled.code_object is not None
+        """Not a kernel that cannot be launched: its answer takes no run."""
+        launched = prepared.compiled.code_object is not None and not prepared.plan.mistakes
+        return prepared.target.kind == "emulator" and launched
+
+
+def _names_lines(result: CheckResult) -> bool:
+    """Whether a correct kernel's answer has lines of its source, which a comment moves."""
+    scope, noted = result.coverage, any("line" in note for note in result.notes)
+    return bool(noted or result.findings or scope is None or scope.lines_not_run)

@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from amdkernel_mcp.checking.check import invalid, invalid_from_compile
 from amdkernel_mcp.compiler.compile import Compiled
 from amdkernel_mcp.compiler.disassembly import parse_disassembly
+from amdkernel_mcp.compiler.elf_file import ElfFile
 from amdkernel_mcp.compiler.sleeps import sleep_clocks
+from amdkernel_mcp.errors import InputError
 from amdkernel_mcp.execution.sandbox import Sandbox
 from amdkernel_mcp.hardware.target import Target
 from amdkernel_mcp.launch.plan import LaunchPlan
@@ -60,3 +62,24 @@ def side_of(prepared: PreparedKernel, measured: Measured) -> Side:
         hashlib.sha256(machine_code).hexdigest() if code else "",
         measured.why_not_judged,
     )
+
+
+def loaded_code(code_object: bytes) -> list[object]:
+    """The code object as a GPU loads it: without debug data, so that comments and blanks of its source do not count."""
+    try:
+        return [*ElfFile(code_object).loaded()]
+    except InputError:  # a candidate that is itself a code object may be odd
+        return [code_object]
+
+
+def what_is_launched(prepared: PreparedKernel) -> list[object]:
+    """The loaded code and what the plan says, without its lines. Two kernels of which it is one do the same."""
+    assert prepared.compiled.code_object is not None  # a failed compile was judged before
+    plan = prepared.plan
+    launches = [
+        (each.kernel, *([size.text for size in sizes] for sizes in (each.grid, each.block, (each.lds,))),
+         [arg if isinstance(arg, str) else arg.text for arg in each.args or ("its own",)], each.types or ())
+        for each in plan.launches
+    ]  # fmt: skip
+    workspaces = [(each.name, each.dtype.name, [size.text for size in each.shape]) for each in plan.workspaces]
+    return [loaded_code(prepared.compiled.code_object), launches, workspaces, plan.constants()]

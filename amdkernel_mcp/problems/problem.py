@@ -109,7 +109,7 @@ class Problem:
     ranges: Mapping[str, Range] = field(default_factory=dict)  # by the name of a scalar; empty: no case is drawn
     generates: bool = False  # reference.py defines `generate`
     needs_torch: bool = False  # reference.py imports torch
-    profile_cases: tuple[Case, ...] = ()  # as large as a GPU needs them: for profiles alone
+    profile_cases: tuple[Case, ...] = ()  # as large as a GPU needs them: timed and profiled, not checked
     author: str | None = None  # the other user who shares it; None: the caller's own, or bundled
 
     @property

@@ -10,6 +10,7 @@ from amdkernel_mcp.problems.inits import bytes_of, why_unfit
 from amdkernel_mcp.problems.problem import Argument, Case
 
 _MIB = 1 << 20
+_LEAST_BYTES = 4  # of an element
 
 
 @dataclass(frozen=True)
@@ -41,20 +42,28 @@ def why_case_refused(case: Case, arguments: Sequence[Argument], limits: SizeLimi
             size = _counted_bytes(case, argument)
             if size > limits.case_bytes:
                 much = f"{size // _MIB} MiB, " if size <= LARGEST else ""
-                return f"`{argument.name}` takes {much}more than {limits.case_bytes // _MIB} MiB"
+                how = _how_counted([argument]) if much else ""
+                return f"`{argument.name}` takes {much}more than {limits.case_bytes // _MIB} MiB{how}"
             if reason := why_unfit(case, argument):
                 return f"argument `{argument.name}`: {reason}"
         except ExpressionError as error:
             return f"argument `{argument.name}`: {error.message}"
         total += size
     if total > limits.case_bytes:
-        return f"its arrays take {total // _MIB} MiB, more than {limits.case_bytes // _MIB} MiB"
+        how = _how_counted(arguments)
+        return f"its arrays take {total // _MIB} MiB, more than {limits.case_bytes // _MIB} MiB{how}"
     return None
+
+
+def _how_counted(arguments: Sequence[Argument]) -> str:
+    """Why the sum is more than the arrays take on a GPU; empty where it is not."""
+    narrow = any(each.shape is not None and each.dtype.bytes < _LEAST_BYTES for each in arguments)
+    return f" (an element counts as at least {_LEAST_BYTES} bytes: it is drawn and compared as f64)" if narrow else ""
 
 
 def _counted_bytes(case: Case, argument: Argument) -> int:
     """The size of an array, an element counted as at least 4 bytes: it is drawn and compared as f64."""
-    return bytes_of(case, argument) * max(1, 4 // argument.dtype.bytes)
+    return bytes_of(case, argument) * max(1, _LEAST_BYTES // argument.dtype.bytes)
 
 
 def first_case_beyond(cases: Sequence[Case], arguments: Sequence[Argument], limits: SizeLimits) -> int | None:

@@ -7,10 +7,13 @@ from pathlib import Path
 import pytest
 from problem_text import one_to_one, write_problem
 
+from amdkernel_mcp.checking.options import CheckOptions
 from amdkernel_mcp.config import load_settings
 from amdkernel_mcp.engine.engine import Engine
 from amdkernel_mcp.engine.verbs.benchmark import Benchmark
+from amdkernel_mcp.engine.verbs.check import Check
 from amdkernel_mcp.engine.verbs.profile import Profile
+from amdkernel_mcp.engine.verbs.tune import Tune
 from amdkernel_mcp.errors import HistoryError, InputError
 from amdkernel_mcp.profiling.options import ProfileOptions
 from amdkernel_mcp.work import Work
@@ -60,8 +63,10 @@ def test_a_true_improvement_is_faster_at_the_case_that_counts(engine: Engine, pr
 
 @pytest.mark.thorough
 def test_a_copy_with_a_comment_is_one_times_as_fast_exactly(engine: Engine, problem: str) -> None:
-    copy = DOUBLES.replace("    int i", "    // a comment\n    int i")
-    answer = engine.do(Benchmark(problem=problem, source=copy, baseline=DOUBLES))
+    copy, said = DOUBLES.replace("    int i", "    // a comment\n    int i"), list[str]()
+    answer = engine.do(Benchmark(problem=problem, source=copy, baseline=DOUBLES), Work(say=said.append))
+    assert [text for text in said if text.startswith("measuring")][1:] == [], "the copy is the same machine code"
+    assert said.count("this kernel was checked before") == said.count("this kernel was measured before") == 1
     assert (answer.verdict, answer.speedup.low, answer.speedup.value, answer.speedup.high) == ("inconclusive", 1, 1, 1)
     assert answer.time_us == answer.baseline_time_us
     first, second = engine.attempts.list().attempts[0], engine.do(Benchmark(problem=problem, source=DOUBLES))
@@ -74,6 +79,20 @@ def test_a_copy_with_a_comment_is_one_times_as_fast_exactly(engine: Engine, prob
     assert profile.comparison.figures == []
     assert profile.comparison.times[0].says.startswith("the same: ")
     assert profile.case == "n=262144"
+
+
+@pytest.mark.thorough
+def test_a_benchmark_and_a_sweep_use_what_a_check_and_a_profile_found(engine: Engine, problem: str) -> None:
+    source, said = f"// amdkernel: tune SIZE = 256\n{DOUBLES}", list[str]()
+    assert engine.do(Check(problem=problem, source=source, options=CheckOptions())).verdict == "correct"
+    engine.do(Profile(problem=problem, source=source))
+    answer = engine.do(Benchmark(problem=problem, source=source), Work(say=said.append))
+    engine.do(Tune(problem=problem, source=source), Work(say=said.append))
+    assert said.count("this kernel was checked before") == 1, said
+    assert said.count("this kernel was measured before") == 1, said
+    assert [text for text in said if text.endswith("SIZE=256 was measured before")], said
+    assert answer.code_object is not None
+    assert engine.do(Check(problem=problem, source=source)).seconds > 0, "a check runs whenever it is asked for"
 
 
 @pytest.mark.thorough

@@ -28,6 +28,13 @@ EXCESSES = {
     "100 arguments": (TOML + '\n[[arguments]]\nname = "z"\ndtype = "i32"\n' * 100, 3, "64"),
     "100 values in a case": (changed("rows = 4", "rows = 4\n" + "\n".join(f"v{n} = 1" for n in range(100))), 24, "64"),
     "all arrays of a case": (changed("rows = 4\ncols = 10", "rows = 8192\ncols = 8193"), 24, "its arrays take 512 MiB"),
+    "an array of small elements": (
+        changed('dtype = "f32"', 'dtype = "i8"')
+        .replace('init = "normal"', 'init = "integers(0, 9)"')
+        .replace("rows = 4\ncols = 10", "rows = 16384\ncols = 16384"),
+        24,
+        "takes 1024 MiB, more than 512 MiB (an element counts as at least 4 bytes",
+    ),
     "all arrays together": (
         TOML.replace("[tolerance]", "[[cases]]\nrows = 8192\ncols = 8000\n\n" * 3 + "[tolerance]"),
         41,

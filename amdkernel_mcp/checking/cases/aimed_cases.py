@@ -23,6 +23,7 @@ _FREE_WORK = 1 << 20  # of the product of all sizes: so small a case is always d
 _PART = 8  # of the work of the largest listed case, one
 _PART_OF_PROFILED = 16
 _TIMES = (2, 3)
+_RESIDUES = 2  # of which a case is drawn
 _PAIR = 2  # the sizes that stay small are even
 _TIMES_LISTED = 8
 _INSTRUCTIONS = 2_000_000  # of a plain run
@@ -35,6 +36,7 @@ _NUMBER = re.compile(r"(?<![\w.])(0x[0-9a-fA-F]+|\d+)[uUlL]*(?![\w.])")
 _SHIFTED = re.compile(r"\b1[uUlL]*\s*<<\s*(\d{1,2})\b")
 _PRODUCT = re.compile(r"\b(\d{1,6})\s*\*\s*(\d{1,6})\b")
 _REMAINDER = re.compile(r"%\s*\(?\s*(\w+)")
+_RESIDUE = re.compile(r"%\s*(\d{1,6})\s*\)?\s*==\s*(\d{1,6})\b")
 _NAMED = re.compile(r"\b(\w+)\s*(?:=\s*|\s+)(\d{1,8})\b")
 _COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
 
@@ -51,6 +53,12 @@ def divisors_of(source: str) -> frozenset[int]:
     words = [match[1] for match in _REMAINDER.finditer(text)]
     found = {int(word) if word.isdecimal() else named.get(word, 0) for word in words}
     return frozenset(each for each in found if 2 < each <= _LARGEST and each & (each - 1))
+
+
+def residues_of(source: str) -> frozenset[tuple[int, int]]:
+    """Divisor and remainder of each comparison of a remainder with a number other than 0, such as `n % 7 == 3`."""
+    found = {(int(match[1]), int(match[2])) for match in _RESIDUE.finditer(_COMMENT.sub(" ", source))}
+    return frozenset(pair for pair in found if 0 < pair[1] < pair[0])
 
 
 def _in_source(source: str) -> Iterator[int]:
@@ -72,11 +80,17 @@ def _in_code(disassembly: str) -> Iterator[int]:
 
 
 def aim_cases(
-    problem: Problem, key: SeedKey, constants: frozenset[int], divisors: frozenset[int], known: Sequence[Case]
+    problem: Problem,
+    key: SeedKey,
+    constants: frozenset[int],
+    divisors: frozenset[int],
+    known: Sequence[Case],
+    residues: frozenset[tuple[int, int]] = frozenset(),
 ) -> tuple[Case, ...]:
     """One case of little work whose sizes are multiples of constants, where no drawn case of `known` is like that.
 
-    Another one of multiples of `divisors`, if there are any. Listed cases do not count: a kernel may know them.
+    Another one of multiples of `divisors`, if there are any; one for each of up to two of `residues` whose sizes leave
+    that remainder. Listed cases do not count: a kernel may know them.
     """
     if not problem.ranges:
         return ()
@@ -89,7 +103,22 @@ def aim_cases(
         case = _aim(problem, chance, sorted(steps, reverse=True), constants, _within(problem, most))
         if case and _is_new(problem, case, constants | divisors, (*known, *found)):
             found.append(case)
+    for divisor, rest in sorted(residues)[:_RESIDUES]:
+        case = _aim(problem, chance, (divisor,), constants, _within(problem, most))
+        sizes = (
+            {name: _leaving(problem, name, divisor, rest, case.values[name]) for name in problem.ranges} if case else {}
+        )
+        if sizes and (case := _fits(problem, chance, sizes, lambda _: True)):
+            found.append(case)
     return tuple(found)
+
+
+def _leaving(problem: Problem, name: str, divisor: int, rest: int, least: float) -> int:
+    """The first size from `least` that leaves the remainder `rest`; the last one where the range ends before."""
+    allowed = problem.ranges[name]
+    value = int(least) // divisor * divisor + rest
+    value -= divisor * max(0, -(-(value - allowed.high) // divisor))
+    return fitted(allowed, value)
 
 
 def aim_further(
@@ -101,14 +130,17 @@ def aim_further(
     *,
     unrun: bool,
 ) -> tuple[Case, ...]:
-    """Larger cases: where code ran in no case of `known` (`unrun`), or a constant is larger than all sizes there.
+    """Larger cases: where code ran in no case of `known` (`unrun`), or a size went beyond a constant in none.
 
     `instructions`: that a plain run of each case of `known` executed. It is assumed that they grow with each size at
     most in proportion, so that none of the cases takes long.
     """
-    largest = max(case.values[name] for case in known for name in problem.ranges) if problem.ranges else 0
-    beyond = [each for each in constants if each > largest]
-    if not problem.ranges or not (unrun or beyond):
+    reached = {name: max(case.values[name] for case in known) for name in problem.ranges}
+    beyond = {
+        name: [each for each in constants if reached[name] <= each < allowed.high]
+        for name, allowed in problem.ranges.items()
+    }
+    if not any(beyond.values()) and not (problem.ranges and unrun):
         return ()
 
     def is_quick(case: Case) -> bool:
@@ -124,13 +156,18 @@ def aim_further(
     cases = [_aim(problem, chance, smooth, constants, is_quick)]
     if unrun:
         cases.append(_aim(problem, chance, sorted(_uneven(constants), reverse=True), constants, is_quick))
+        cases.append(_equal(problem, chance, is_quick))
         for name in problem.ranges:
             cases += [
                 _long(problem, chance, name, is_quick),
                 _aim(problem, chance, (_PAIR,), constants, is_quick, (name,)),
             ]
     else:
-        cases = [each for each in cases if each and max(each.values[n] for n in problem.ranges) >= min(beyond)]
+        for name, own in beyond.items():
+            # Far beyond where that is quick: what is left out just beyond may be too little to show.
+            goals = frozenset(goal for each in own for goal in (each + 1, 2 * each))
+            cases += [_aim(problem, chance, steps, goals, is_quick, (name,)) for steps in (smooth, (_PAIR,))]
+        cases = [case for case in cases if case and _goes_beyond(case, beyond)]
     seen = [dict(case.values) for case in known]
     found: list[Case] = []
     for case in cases:
@@ -138,6 +175,10 @@ def aim_further(
             seen.append(dict(case.values))
             found.append(case)
     return tuple(found)
+
+
+def _goes_beyond(case: Case, beyond: Mapping[str, Sequence[int]]) -> bool:
+    return any(case.values[name] > each for name, own in beyond.items() for each in own)
 
 
 def _within(problem: Problem, most: float) -> Callable[[Case], bool]:
@@ -153,6 +194,17 @@ def _long(problem: Problem, chance: random.Random, name: str, is_quick: Callable
     while value > problem.ranges[name].low:
         sizes = {**small, name: fitted(problem.ranges[name], int(value), odd=True)}
         if case := _fits(problem, chance, sizes, is_quick):
+            return case
+        value /= 2
+    return None
+
+
+def _equal(problem: Problem, chance: random.Random, is_quick: Callable[[Case], bool]) -> Case | None:
+    """All sizes the same, as large as is quick: square matrices."""
+    value = _TIMES_LISTED * max(case.values[name] for case in problem.cases for name in problem.ranges)
+    while len(problem.ranges) > 1 and value > 1:
+        sizes = {name: fitted(allowed, int(value)) for name, allowed in problem.ranges.items()}
+        if len({*sizes.values()}) == 1 and (case := _fits(problem, chance, sizes, is_quick)):
             return case
         value /= 2
     return None

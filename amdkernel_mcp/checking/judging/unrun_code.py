@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from amdkernel_mcp.checking.judging.non_finite_code import asks_for_non_finite
 from amdkernel_mcp.compiler.code_object import read_functions
 from amdkernel_mcp.compiler.disassembly import Instruction, parse_disassembly
 from amdkernel_mcp.counted import counted
@@ -72,6 +73,8 @@ class UnrunCode:
     """Of the unrun code in the user's file: first and last, in order."""
     ran: frozenset[str] = frozenset()
     """The mnemonics of what a wave ran with an active lane."""
+    of_non_finite: tuple[tuple[int, int], ...] = ()
+    """Of these lines, those whose condition asks for NaN or infinity."""
 
     @property
     def sentence(self) -> str:
@@ -80,10 +83,19 @@ class UnrunCode:
             return ""
         if not self.lines:
             return f"{counted(len(self.unrun), 'instruction')} ran in no case"
-        shown = [f"{first} to {last}" if last > first else str(first) for first, last in self.lines[:_SHOWN]]
-        more = f" and {len(self.lines) - _SHOWN} more" if len(self.lines) > _SHOWN else ""
-        many = len(self.lines) > 1 or self.lines[0][0] < self.lines[0][1]
-        return f"{'lines' if many else 'line'} {', '.join(shown)}{more} ran in no case"
+        others = tuple(span for span in self.lines if span not in self.of_non_finite)
+        asks = "the condition asks for NaN or infinity, which no case has"
+        if not others:
+            return f"{_named(self.lines)} ran in no case: {asks}"
+        rest = f", nor did {_named(self.of_non_finite)}: there {asks}" if self.of_non_finite else ""
+        return f"{_named(others)} ran in no case{rest}"
+
+
+def _named(spans: Sequence[tuple[int, int]]) -> str:
+    shown = [f"{first} to {last}" if last > first else str(first) for first, last in spans[:_SHOWN]]
+    more = f" and {len(spans) - _SHOWN} more" if len(spans) > _SHOWN else ""
+    many = len(spans) > 1 or spans[0][0] < spans[0][1]
+    return f"{'lines' if many else 'line'} {', '.join(shown)}{more}"
 
 
 def unrun_code(compiled: Compiled, records: Iterable[DispatchRecord]) -> UnrunCode:
@@ -104,7 +116,7 @@ def unrun_code(compiled: Compiled, records: Iterable[DispatchRecord]) -> UnrunCo
     is_hip = (compiled.result.toolchain or "").startswith("HIP")
     hides = is_hip and _HIDES_LINES.search(compiled.source) is not None
     places = None if hides else compiled.lines.places_of
-    total, unrun, run = 0, [], []
+    total, unrun, run, asked = 0, list[int](), list[int](), list[int]()
     mnemonics: set[str] = set()
     for function in read_functions(compiled.code_object):
         body = [each for each in code if function.start <= each.address < function.end]
@@ -117,11 +129,16 @@ def unrun_code(compiled: Compiled, records: Iterable[DispatchRecord]) -> UnrunCo
         done = {n for n in own if ran.has(body[n].address) or (idle.has(body[n].address) and not _needs_lanes(body[n]))}
         known = {places(body[n].address) for n in done} if places else set()
         silent = [n for n in own if n not in done and not flow.is_of_an_empty_loop(n)]
-        unrun += [body[n].address for n in silent if not places or not _is_copy(body[n], places, known)]
+        left = [n for n in silent if not places or not _is_copy(body[n], places, known)]
+        unrun += [body[n].address for n in left]
+        asked += [body[n].address for n in asks_for_non_finite(body, left)]
         run += [body[n].address for n in done]
         total += len(own)
-    spans = _spans_of_lines(unrun, run, compiled.lines.line_of)
-    return UnrunCode(total, tuple(unrun), spans, frozenset(mnemonics))
+    line_of = compiled.lines.line_of
+    spans = _spans_of_lines(unrun, run, line_of)
+    others = {line_of(address) for address in {*unrun} - {*asked}}
+    non_finite = tuple(span for span in spans if not others & {*range(span[0], span[1] + 1)})
+    return UnrunCode(total, tuple(unrun), spans, frozenset(mnemonics), non_finite)
 
 
 def _is_copy(instruction: Instruction, places: _Places, known: set[tuple[tuple[int, int], ...]]) -> bool:

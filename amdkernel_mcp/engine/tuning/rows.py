@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from amdkernel_mcp.checking.cases.tuned import Tuning, fewer_seeds, name_of, with_tuning
 from amdkernel_mcp.checking.check import check
+from amdkernel_mcp.engine.known_steps import MEASURED_BEFORE, KnownSteps
 from amdkernel_mcp.engine.prepared_kernel import PreparedKernel, side_of
 from amdkernel_mcp.engine.tuning.outcome import Outcome
 from amdkernel_mcp.engine.tuning.row_cache import RowCache, RowKey
@@ -104,7 +105,9 @@ class Rows:
 
     def _measured(self, outcome: Outcome, row: PreparedKernel, work: Work) -> Outcome:
         planned = self._steps.plan_measurement(row, self._inputs)
-        measured = self._steps.measure(row, planned, work.saying(lambda _: work.say(f"measuring {outcome.name}")))
+        known = f"{outcome.name} was measured before"
+        named = work.saying(lambda text: work.say(known if text == MEASURED_BEFORE else f"measuring {outcome.name}"))
+        measured = KnownSteps(self._steps).measure(row, planned, named)
         if measured.finding:
             answer = stopped(measured.finding, outcome.name, row.target.name, row.sandbox.isolation)
             verdict: CheckVerdict = answer.verdict if answer.verdict in _STOPPED else "crashed"  # type: ignore[assignment]

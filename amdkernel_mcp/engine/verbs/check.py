@@ -32,11 +32,16 @@ class Check(ProblemVerb[CheckResult]):
 
     def do(self, means: Means) -> CheckResult:
         """The verdict, on every value of the `tune` lines."""
+        from amdkernel_mcp.engine.known_steps import KnownSteps
+
         means.recorder.warm_up()
         steps, work = means.steps, means.work
         problem = steps.problem(self.problem, work.owner)
         prepared = steps.prepare(problem, self.source, file_name=self.file_name, target=self.target, work=work)
-        answer = steps.check_tuned(prepared, steps.check(prepared, work, self.options), work, self.options)
+        answer = steps.check(prepared, work, self.options)
+        if self.options in (None, CheckOptions()):
+            KnownSteps(steps).keep(prepared, answer)  # a benchmark of the same code need not check it again
+        answer = steps.check_tuned(prepared, answer, work, self.options)
         answer = self._with_waves(means, answer)
         given = asdict(self.options) if self.options else {}
         tried = self.tried(means, problem, options=given, ran=lambda: [steps.what_ran(prepared)])

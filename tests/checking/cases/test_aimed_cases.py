@@ -4,7 +4,7 @@ import math
 
 import pytest
 
-from amdkernel_mcp.checking.cases.aimed_cases import aim_cases, aim_further, constants_of, divisors_of
+from amdkernel_mcp.checking.cases.aimed_cases import aim_cases, aim_further, constants_of, divisors_of, residues_of
 from amdkernel_mcp.checking.cases.drawn_cases import draw_cases
 from amdkernel_mcp.checking.cases.seeds import SeedKey
 from amdkernel_mcp.problems.problem_file import load_problem
@@ -41,6 +41,32 @@ def test_a_size_is_a_multiple_of_one_constant_and_beyond_another(key: SeedKey) -
     cases = aim_cases(VECTOR, key, frozenset({1024, 65536}), frozenset({6000}), known)
     assert any(case.values["n"] % 1024 == 0 and case.values["n"] >= 65536 for case in cases)
     assert any(case.values["n"] % 6000 == 0 for case in cases)
+
+
+@pytest.mark.parametrize("key", KEYS[:5])
+def test_a_size_leaves_the_remainder_that_the_source_asks_for(key: SeedKey) -> None:
+    source = "if (n % 7 == 3 && n > 10000) {}  // n % 5 == 1"
+    assert residues_of(source) == {(7, 3)}
+    constants = constants_of(source, "")
+    cases = aim_cases(VECTOR, key, constants, divisors_of(source), VECTOR.cases, residues_of(source))
+    assert any(case.values["n"] % 7 == 3 and case.values["n"] > 10000 for case in cases)
+
+
+@pytest.mark.parametrize("key", KEYS[:5])
+def test_each_size_goes_beyond_a_constant_where_none_did(key: SeedKey) -> None:
+    problem = load_problem("row_softmax")
+    known = (*problem.cases, *draw_cases(problem, key))
+    assert max(case.values["rows"] for case in known) < 3000 < problem.ranges["rows"].high
+    counts = [10_000] * len(known)
+    for name, constant in (("rows", 3000), ("cols", max(int(case.values["cols"]) for case in known))):
+        cases = aim_further(problem, key, frozenset({constant}), known, counts, unrun=False)
+        assert any(case.values[name] > constant for case in cases), name
+
+
+def test_sizes_are_equal_in_a_further_case() -> None:
+    problem = load_problem("transpose")
+    cases = aim_further(problem, KEYS[0], frozenset({64}), problem.cases, [500_000, 5000, 700, 90], unrun=True)
+    assert any(64 < case.values["rows"] == case.values["cols"] for case in cases)
 
 
 def test_further_cases_are_drawn_only_for_code_that_did_not_run_and_stay_quick() -> None:
