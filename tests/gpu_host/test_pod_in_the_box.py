@@ -4,12 +4,13 @@ What needs no kernel is in test_pod_without_docker.py.
 """
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from gpu_host_box import GpuHost
 from gpu_host_sources import WHICH_GPU
-from pod import Pod, python_and_ours, start_pod
+from pod import AMDKERNEL, Pod, python_and_ours, start_pod
 from trees import HERE, served, tree_of
 
 pytestmark = [pytest.mark.sandbox, pytest.mark.thorough, pytest.mark.slow, pytest.mark.soak, pytest.mark.timeout(1800)]
@@ -23,10 +24,10 @@ FIRST_CASE = ("--case", "n=4096")
 @pytest.fixture(scope="module")
 def pod(gpu_host: GpuHost) -> Iterator[Pod]:
     """A pod that was set up as its user would do it."""
-    with served(gpu_host, TREE):
+    with served(gpu_host, replace(TREE, daemon="")):  # the box has one, and the pod none
         pod = start_pod(gpu_host, python_and_ours(), TREE.minors)
         try:
-            pod.amdkernel("setup")
+            pod.inside(str(AMDKERNEL), "setup")
             yield pod
         finally:
             pod.stop()
