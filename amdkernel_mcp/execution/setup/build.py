@@ -229,8 +229,8 @@ def _import(
     """The image `name` made from a Debian system, on the daemon of `url`.
 
     Over ssh the root file system is sent as a compressed file, which is continued after a cut line, also by the next
-    set-up: until it has arrived it is kept here. To a host that has no client of Docker, and over tcp, it is one request,
-    which begins anew after a cut.
+    set-up: until it has arrived it is kept here. Over tcp, and to a host without Docker's client, it is one
+    request, which starts again after a cut.
     """
     labels = [f'LABEL {DATE}="{system.date.isoformat()}" {SUITES}="{system.described}"']
     if url is not None and url.startswith("ssh://") and imports_files(url):
