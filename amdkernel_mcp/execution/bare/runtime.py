@@ -40,8 +40,11 @@ def runtime_folder(settings: Settings, toolchain: Toolchain) -> Path:
     """
     start = f"{toolchain.hipcc} {toolchain.hip_version} {toolchain.clang_version} {sys.version_info[:2]}"
     name = reduce(lambda parent, step: step_name(step, parent), STEPS, start)
-    is_closed = os.geteuid() == 0 and not _is_open_to_all(settings.data_dir)
-    return (OF_ROOT if is_closed else settings.data_dir) / "runtimes" / name.rpartition(":")[2]
+    is_root = os.geteuid() == 0
+    places = [settings.data_dir] if not is_root or _is_open_to_all(settings.data_dir) else []
+    places += [OF_ROOT] if is_root else []  # also where the data folder was made after the runtime
+    folders = [place / "runtimes" / name.rpartition(":")[2] for place in places]
+    return next((each for each in folders if (each / "ready").exists()), folders[0])
 
 
 def _is_open_to_all(folder: Path) -> bool:
