@@ -12,8 +12,9 @@ import pytest
 from amdkernel_mcp.cancellation import Cancellation, CancelledWorkError
 from amdkernel_mcp.config import load_settings
 from amdkernel_mcp.errors import SandboxError, TargetError, ToolchainError
+from amdkernel_mcp.execution.bare.runtime import runtime_folder
 from amdkernel_mcp.execution.bare.sandbox import BareSandbox, read_folder
-from amdkernel_mcp.execution.bare.toolchain import find_toolchain, rocm_environment
+from amdkernel_mcp.execution.bare.toolchain import Toolchain, find_toolchain, rocm_environment
 from amdkernel_mcp.execution.gpus import Gpu, GpuDevice, visible_device
 from amdkernel_mcp.execution.open_sandbox import open_sandbox, uses_no_containers
 from amdkernel_mcp.execution.stdin_stream import StdinStream
@@ -68,6 +69,9 @@ def test_a_run_sees_the_gpu_of_its_target_alone(runtime: Path) -> None:
     assert visible == "GPU-1a2b3c4d5e6f7003"
     assert "44110" in groups or os.geteuid() != 0, "else it could not open the device"
     assert bare.run("compile", shown, {}, timeout_s=60).stderr.startswith("unset")
+    space = {kind: bare.run(kind, ["sh", "-c", "ulimit -v"], {}, timeout_s=60).stderr for kind in ("run", "compile")}
+    assert space["run"] == "unlimited\n", "AMD's runtime reserves addresses for the memory of all GPUs"
+    assert int(space["compile"]) > 1 << 20
 
 
 def test_gpus_that_share_a_number_are_told_apart_by_their_index() -> None:
@@ -186,3 +190,28 @@ def test_a_job_whose_watcher_fails_is_ended(bare: BareSandbox) -> None:
     with pytest.raises(OddError):
         bare.run("run", ["sh", "-c", "echo said; exec sleep 300"], {}, timeout_s=310, on_stderr=fail)
     gc.collect()  # a process that was not collected is a ResourceWarning, which is an error
+
+
+def test_the_runtime_of_root_is_where_the_users_of_its_jobs_can_read_it(
+    runtime: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As in a rented pod, where all is root's: its home is closed to others, and its data folder may be made later."""
+    of_root, data = runtime / "of_root", runtime / "data"
+    monkeypatch.setattr("amdkernel_mcp.execution.bare.runtime.OF_ROOT", of_root)
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+
+    def found() -> Path:
+        toolchain = Toolchain(Path("/opt/rocm/bin/hipcc"), "7.2", "22.0")
+        return runtime_folder(load_settings({"data_dir": data}, {}), toolchain)
+
+    made = found()
+    assert made.parent == of_root / "runtimes", "there is no data folder yet"
+    data.mkdir(mode=0o755)
+    assert found().parent == data / "runtimes"
+    made.mkdir(parents=True)
+    (made / "ready").touch()
+    assert found() == made, "what was set up before"
+    data.chmod(0o700)
+    assert found() == made
+    monkeypatch.setattr(os, "geteuid", lambda: 1000)
+    assert found().parent == data / "runtimes", "jobs have this user"

@@ -112,6 +112,13 @@ def test_what_is_kept_to_be_sent_is_whole_or_not_there(tmp_path: Path) -> None:
     assert zlib.decompress(packed, 31) == b"some" + b" text " * 10_000
 
 
+def test_a_stream_of_unknown_size_says_how_much_was_sent(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(send, "_SAID_EVERY_S", 0.0)
+    said: list[str] = []
+    assert b"".join(send.with_rate([b"x" * MB, b"y" * MB], said.append)) == b"x" * MB + b"y" * MB
+    assert [line.split(",")[0] for line in said] == ["sent 1 MB", "sent 2 MB", "sent 2 MB; Docker there imports it"]
+
+
 @pytest.fixture
 def daemon() -> Iterator[Daemon]:
     opened = connect(load_settings().docker_host)

@@ -1,17 +1,14 @@
 """The GPU host in a box, with a ROCm image in its Docker daemon."""
 
-import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from gpu_host_box import GpuHost, start_gpu_host
+from pod import python_and_ours
 from rocm_image import ROCM, give_rocm_image
 
 from amdkernel_mcp.config import load_settings
 from amdkernel_mcp.execution.sandbox import Sandbox
-
-CHECKOUT = Path(__file__).parents[2]
 
 
 @pytest.fixture(scope="session")
@@ -24,7 +21,7 @@ def bare_gpu_host(tmp_path_factory: pytest.TempPathFactory) -> Iterator[GpuHost]
         load_settings().cache_dir / "wheels"
     )  # what pip fetched for the sandbox of this machine
     settings = {"image": ROCM, "cache_dir": str(cache), "data_dir": str(folder / "data")}
-    host = start_gpu_host(folder, settings, programs=_python_and_ours())
+    host = start_gpu_host(folder, settings, programs=python_and_ours())
     yield host
     host.stop()
 
@@ -38,13 +35,3 @@ def gpu_host(bare_gpu_host: GpuHost, sandbox: Sandbox) -> GpuHost:
     said = [line.split(": ")[0] for line in ended.stdout.splitlines()]
     assert said == [f"✓ gpu1:{index} {probe}" for index in (0, 1) for probe in ("launches", "counted")], ended.stdout
     return bare_gpu_host
-
-
-def _python_and_ours() -> list[Path]:
-    """The folders that a worker inside the box is made of; all below /usr is there."""
-    found: list[Path] = []
-    wanted = {CHECKOUT, Path(sys.base_prefix), *(Path(entry).resolve() for entry in sys.path if Path(entry).is_dir())}
-    for path in sorted(wanted):
-        if not any(path.is_relative_to(other) for other in (Path("/usr"), *found)):
-            found.append(path)
-    return found

@@ -43,3 +43,17 @@ def test_a_line_leaves_what_is_expected(line, left):
     [state] = run_waves(gpu_of("gfx942"), [(line, State(np.tile(np.array([[1], [2]] * 16, np.uint32), 64)))])
     assert state.v[2][0] == left, f"{{os.environ[TESTED_ON]}} left {{state.v[2][0]}}"
 """
+WHICH_GPU = """#include <hip/hip_runtime.h>
+#include <cstdio>
+
+int main()
+{
+    int count = 0, bus = 0;
+    if (hipGetDeviceCount(&count) != hipSuccess)
+        return 1;
+    if (hipDeviceGetAttribute(&bus, hipDeviceAttributePciBusId, 0) != hipSuccess)
+        return 2;
+    printf("%d device, bus %d\\n", count, bus);
+    return 0;
+}
+"""

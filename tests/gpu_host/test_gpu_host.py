@@ -107,6 +107,15 @@ def test_each_gpu_has_a_container_with_its_own_render_node(gpu_host: GpuHost, mo
         sandboxes.close()
 
 
+@pytest.fixture
+def slow_launches(gpu_host: GpuHost) -> Iterator[None]:
+    """Launches take ten times as long as else by the simulated clock: a second of work is made of fewer of them."""
+    options = "arch=gfx942,residency=1,clock=simulated,clock_seed=1,clock_scale=100"
+    with changed(gpu_host, f"echo {options} >/machine/options", "rm /machine/options"):
+        yield
+
+
+@pytest.mark.usefixtures("slow_launches")
 def test_times_come_from_events_and_are_called_measured(gpu_host: GpuHost) -> None:
     answer = gpu_host.answer("benchmark", "vector_add", BETTER, "--baseline", NAIVE, *TIMED)
     assert answer["verdict"] in ("faster", "slower", "inconclusive"), answer
@@ -125,6 +134,7 @@ def test_times_come_from_events_and_are_called_measured(gpu_host: GpuHost) -> No
 
 
 @pytest.mark.soak
+@pytest.mark.usefixtures("slow_launches")
 def test_a_sweep_times_its_rows_in_turns_with_the_default_values(gpu_host: GpuHost, tmp_path: Path) -> None:
     kernel = tmp_path / "tunable.hip"
     kernel.write_text(TUNABLE)
@@ -152,6 +162,7 @@ def test_a_sweep_times_its_rows_in_turns_with_the_default_values(gpu_host: GpuHo
         ],
     ),
 )
+@pytest.mark.usefixtures("slow_launches")
 def test_a_profiler_that_lies_or_fails_leaves_times(
     gpu_host: GpuHost, behaviour: str, kernel_trace: str, said: str
 ) -> None:

@@ -17,6 +17,9 @@ from amdkernel_mcp.execution.hip_python import hip_python
 from amdkernel_mcp.execution.layers import SETUP_HINT, STEPS, Step, step_files, step_name
 from amdkernel_mcp.progress import Progress
 
+OF_ROOT = Path("/var/lib/amdkernel")
+"""For root's runtimes where its data folder is closed to others. Source: Filesystem Hierarchy Standard, /var/lib."""
+
 
 def open_bare(settings: Settings, gpu: GpuDevice | None = None) -> BareSandbox:
     """The fallback, with this host's own compiler. `gpu`: the one that its runs see.
@@ -31,10 +34,22 @@ def open_bare(settings: Settings, gpu: GpuDevice | None = None) -> BareSandbox:
 
 
 def runtime_folder(settings: Settings, toolchain: Toolchain) -> Path:
-    """Where the runtime for this compiler and this version of sandbox/ is, or would be."""
+    """Where the runtime for this compiler and this version of sandbox/ is, or would be.
+
+    Jobs of root have users of their own, who cannot read root's home, nor a data folder that a database was made in.
+    """
     start = f"{toolchain.hipcc} {toolchain.hip_version} {toolchain.clang_version} {sys.version_info[:2]}"
     name = reduce(lambda parent, step: step_name(step, parent), STEPS, start)
-    return settings.data_dir / "runtimes" / name.rpartition(":")[2]
+    is_root = os.geteuid() == 0
+    places = [settings.data_dir] if not is_root or _is_open_to_all(settings.data_dir) else []
+    places += [OF_ROOT] if is_root else []  # also where the data folder was made after the runtime
+    folders = [place / "runtimes" / name.rpartition(":")[2] for place in places]
+    return next((each for each in folders if (each / "ready").exists()), folders[0])
+
+
+def _is_open_to_all(folder: Path) -> bool:
+    """Whether every user reaches what is in it; one that is not there yet will be made for its owner alone."""
+    return all(path.is_dir() and path.stat().st_mode & 0o001 for path in (folder, *folder.absolute().parents))
 
 
 def make_runtime(settings: Settings, progress: Progress) -> Path:

@@ -77,7 +77,8 @@ class BareSandbox:
             started = time.monotonic()
             device = self._gpu if kind == "run" else None
             has_stdin = stdin_stream is not None
-            process = self._start(_limited(words, limits, user), work, out, user, device, has_stdin=has_stdin)
+            limited = _limited(words, limits, user, has_gpu=device is not None)
+            process = self._start(limited, work, out, user, device, has_stdin=has_stdin)
             try:
                 if stdin_stream:
                     threading.Thread(target=_pump, args=(stdin_stream, process), daemon=True).start()
@@ -216,9 +217,14 @@ def _lay_out(folder: Path, files: Mapping[str, bytes], user: int | None) -> tupl
     return work, out
 
 
-def _limited(command: Sequence[str], limits: Limits, user: int | None) -> list[str]:
-    """The command under prlimit(1). The number of processes is bounded per user, so only where the job has its own."""
-    options = ["--core=0", "--nofile=1024", f"--fsize={limits.file_bytes}", f"--as={4 * limits.memory_bytes}"]
+def _limited(command: Sequence[str], limits: Limits, user: int | None, *, has_gpu: bool) -> list[str]:
+    """The command under prlimit(1). The number of processes is bounded per user, so only where the job has its own.
+
+    With a GPU the address space is not bounded: AMD's runtime has an address here for each byte of the GPU's memory in
+    use, and reserves up to 1 TiB for some GPUs. Source: ROCR-Runtime, libhsakmt/src/fmm.c, init_svm_apertures.
+    """
+    options = ["--core=0", "--nofile=1024", f"--fsize={limits.file_bytes}"]
+    options += [] if has_gpu else [f"--as={4 * limits.memory_bytes}"]
     options += [f"--nproc={limits.processes}"] if user is not None else []
     return ["prlimit", *options, "--", *command]
 

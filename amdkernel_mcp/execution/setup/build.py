@@ -47,7 +47,7 @@ from amdkernel_mcp.execution.setup.rootfs import (
     root_file_system,
     torch_system,
 )
-from amdkernel_mcp.execution.setup.send import compressed, imports_files, keep_compressed, send_and_import
+from amdkernel_mcp.execution.setup.send import compressed, imports_files, keep_compressed, send_and_import, with_rate
 from amdkernel_mcp.file_lock import locked
 from amdkernel_mcp.kept_values import name_of
 from amdkernel_mcp.progress import Progress
@@ -229,7 +229,8 @@ def _import(
     """The image `name` made from a Debian system, on the daemon of `url`.
 
     Over ssh the root file system is sent as a compressed file, which is continued after a cut line, also by the next
-    set-up: until it has arrived it is kept here.
+    set-up: until it has arrived it is kept here. Over tcp, and to a host without Docker's client, it is one
+    request, which starts again after a cut.
     """
     labels = [f'LABEL {DATE}="{system.date.isoformat()}" {SUITES}="{system.described}"']
     if url is not None and url.startswith("ssh://") and imports_files(url):
@@ -244,7 +245,7 @@ def _import(
         repository, _, tag = name.partition(":")
         with root_file_system(system, progress) as pieces, docker_errors("the root file system cannot be imported"):
             stream = _announced(pieces, progress)
-            sent = stream if url is None else compressed(stream)
+            sent = stream if url is None else with_rate(compressed(stream), progress)
             daemon.client.api.import_image_from_stream(sent, repository=repository, tag=tag, changes=labels)
     image = find_image(daemon, name)
     if image is None:

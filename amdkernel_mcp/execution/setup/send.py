@@ -39,6 +39,19 @@ def compressed(pieces: Iterable[bytes]) -> Iterator[bytes]:
     yield packer.flush()
 
 
+def with_rate(pieces: Iterable[bytes], progress: Progress) -> Iterator[bytes]:
+    """The same pieces; now and then `progress` gets how much was taken of them, whose whole size is not known."""
+    began = last = time.monotonic()
+    sent = 0
+    for piece in pieces:
+        yield piece
+        sent += len(piece)
+        if (now := time.monotonic()) - last >= _SAID_EVERY_S:
+            last = now
+            progress(f"sent {_mb(sent)} MB, {sent / (now - began) / 1e6:.1f} MB/s")
+    progress(f"sent {_mb(sent)} MB; Docker there imports it")
+
+
 def keep_compressed(pieces: Iterable[bytes], file: Path) -> None:
     """Write them as one gzip file, as a whole or not at all. Raises SandboxError, and theirs."""
     part = file.with_suffix(".part")

@@ -3,7 +3,9 @@
  *
  * /etc/errnos-in-a-box has a line for each refused file: the number of the errno and the path, as for fnmatch. The kernel's
  * sysfs gives the errno at read; here it comes at open, which tools report in the same words. A device node that a
- * process may open, and behind which there is no driver in the box, opens as /dev/null. */
+ * process may open, and behind which there is no driver in the box, opens as /dev/null.
+ *
+ * A job without a container has an environment of its own: what the emulated GPU is comes from /etc/options-in-a-box. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -20,15 +22,53 @@
 enum { ROOM = 1 << 16 };
 static char table[ROOM];
 
-__attribute__((constructor)) static void load(void)
+static void read_whole(const char *path, char *text, ssize_t room)
 {
-    int file = (int)syscall(SYS_openat, AT_FDCWD, "/etc/errnos-in-a-box", O_RDONLY | O_CLOEXEC);
+    int file = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
     if (file < 0)
         return;
     ssize_t size = 0, got;
-    while (size < ROOM - 1 && (got = read(file, table + size, (size_t)(ROOM - 1 - size))) > 0)
+    while (size < room - 1 && (got = read(file, text + size, (size_t)(room - 1 - size))) > 0)
         size += got;
     close(file);
+}
+
+static unsigned long long value_of(const char *properties, const char *name)
+{
+    const char *found = strstr(properties, name);
+    return found ? strtoull(found + strlen(name), NULL, 10) : 0;
+}
+
+/* ROCR_VISIBLE_DEVICES names a GPU by its unique id; the emulated ones have none, so it becomes their number. */
+static void number_of_visible(void)
+{
+    const char *wanted = getenv("ROCR_VISIBLE_DEVICES");
+    char path[128], text[4096], number[16];
+    if (!wanted || strncmp(wanted, "GPU-", 4))
+        return;
+    for (int node = 0, gpu = 0; node < 64; node++) {
+        memset(text, 0, sizeof text);
+        snprintf(path, sizeof path, "/sys/class/kfd/kfd/topology/nodes/%d/properties", node);
+        read_whole(path, text, sizeof text);
+        if (!value_of(text, "drm_render_minor "))
+            continue;
+        snprintf(number, sizeof number, "%d", gpu++);
+        if (value_of(text, "unique_id ") == strtoull(wanted + 4, NULL, 16)) {
+            setenv("ROCR_VISIBLE_DEVICES", number, 1);
+            return;
+        }
+    }
+}
+
+__attribute__((constructor)) static void load(void)
+{
+    char options[512] = "";
+    read_whole("/etc/errnos-in-a-box", table, ROOM);
+    read_whole("/etc/options-in-a-box", options, sizeof options);
+    options[strcspn(options, "\n")] = 0;
+    if (options[0])
+        setenv("ROCM_IN_A_BOX_STUB_OPTIONS", options, 0);
+    number_of_visible();
 }
 
 static void place_of(int at, const char *path, char *place)
