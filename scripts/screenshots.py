@@ -82,7 +82,7 @@ def judged(tool: str, problem: str, name: str, over: str | None = None, **more: 
 
 
 def seed(address: str) -> None:
-    """What ann tried: a wrong kernel and its cure, times that fall, a profile."""
+    """What ann and bob tried: a wrong kernel and its cure, times that fall, a profile."""
     wider = kernel("row_softmax", "better").replace("256", "512")
     calls = [
         judged("check_kernel", "transpose", "naive"),
@@ -94,9 +94,17 @@ def seed(address: str) -> None:
         judged("benchmark_kernel", "row_softmax", "naive"),
         judged("benchmark_kernel", "row_softmax", "better", "naive"),
         judged("benchmark_kernel", "row_softmax", "better", "naive", source=wider),
+        judged("profile_kernel", "row_softmax", "naive"),
         judged("profile_kernel", "row_softmax", "better"),
     ]
     asyncio.run(work(address, ANN, *calls))
+    narrower = kernel("row_softmax", "better").replace("256", "128")
+    bobs = [
+        judged("benchmark_kernel", "row_softmax", "better", "naive", source=narrower),
+        judged("benchmark_kernel", "transpose", "naive"),
+        judged("benchmark_kernel", "reduce_sum", "naive"),
+    ]
+    asyncio.run(work(address, BOB, *bobs))
 
 
 def fill_queue(address: str) -> None:
@@ -111,10 +119,11 @@ def fill_queue(address: str) -> None:
     asyncio.run(fill())
 
 
-def sign_in(browser: Chromium, address: str) -> None:
+def sign_in(browser: Chromium, address: str, token: str) -> None:
     browser.open(f"{address}/")
-    browser.run(f"document.getElementById('token').value = '{ANN}'; document.forms[0].submit()")
-    browser.wait_for("document.querySelector('.connection.open') !== null")
+    browser.run("document.querySelector('form[action=\"/sign-out\"]')?.submit()")
+    browser.open(f"{address}/")
+    browser.run(f"document.getElementById('token').value = '{token}'; document.forms[0].submit()")
 
 
 def picture(browser: Chromium, file: Path, width: int, theme: Theme, height: int = 0) -> None:
@@ -155,35 +164,62 @@ def main() -> None:
         with server(Path(name)) as address, chromium(Path(name)) as browser:
             if not given.attempts:
                 seed(address)
-            take(address, browser, every)
+            take(address, browser, every, admin_token(Path(name)))
+            with gpu_server(Path(name) / "gpus") as (gpus, token):
+                sign_in(browser, gpus, token)
+                browser.wait_for("document.querySelector('.connection.open') !== null")
+                browser.open(f"{gpus}/gpus")
+                shots(browser, every, "gpus")
+            for line in browser.console_errors:
+                print(f"console: {line}")
         if every is not None:
             shutil.copytree(Path(name) / "data", every / "data", dirs_exist_ok=True)
 
 
-def take(address: str, browser: Chromium, every: Path | None) -> None:
-    """The two pictures of the documentation, or all of them into the folder `every`."""
-    sign_in(browser, address)
+SIZES: tuple[tuple[int, Theme], ...] = ((1280, "light"), (1280, "dark"), (390, "light"), (390, "dark"))
+
+
+def shots(browser: Chromium, every: Path | None, name: str) -> None:
+    """The page that is open: in every size for a look, or for the documentation wide and light."""
+    if every is None:
+        picture(browser, PICTURES / f"{name}.png", 1280, "light")
+        return
+    for width, theme in SIZES:
+        picture(browser, every / f"{name}-{width}-{theme}.png", width, theme)
+
+
+def take(address: str, browser: Chromium, every: Path | None, admin: str) -> None:
+    """The pictures of the documentation, or all of them into the folder `every`, as an admin sees the pages."""
+    sign_in(browser, address, admin)
+    browser.wait_for("document.querySelector('.connection.open') !== null")
     fill_queue(address)
     queue = "document.querySelector('.queue tbody')"
     browser.wait_for(f"{queue}?.rows.length > 1 && !{queue}.textContent.includes('–')")  # each has an expected wait
     if every is None:
         PICTURES.mkdir(exist_ok=True)
-        picture(browser, PICTURES / "light.png", 1280, "light", 900)
-        picture(browser, PICTURES / "dark-phone.png", 390, "dark", 1000)
-        profile(browser, PICTURES)  # last: it leaves the page
-        return
-    every.mkdir(parents=True, exist_ok=True)
-    sizes: tuple[tuple[int, Theme], ...] = ((1280, "light"), (1280, "dark"), (390, "light"), (390, "dark"))
-    for width, theme in sizes:
-        picture(browser, every / f"home-{width}-{theme}.png", width, theme)
+        for width, theme in SIZES:
+            height = 1080 if width == 1280 else 1000
+            picture(browser, PICTURES / f"home-{width}-{theme}.png", width, theme, height)
+    else:
+        every.mkdir(parents=True, exist_ok=True)
+        shots(browser, every, "home")
+    job = browser.run("document.querySelector('.job a')?.href ?? ''")
     links = "[...document.querySelectorAll('.lineage a.mono')].map(each => each.href)"
-    pages = dict.fromkeys(browser.run(links))
-    for number, link in enumerate(pages):
+    pages = [] if every is None else [*dict.fromkeys(browser.run(links))]
+    if job:
+        browser.open(job)
+        browser.wait_for("document.querySelectorAll('.log li').length > 0")
+        shots(browser, every, "job")
+    browser.open(f"{address}/problems/row_softmax")
+    shots(browser, every, "problem")
+    browser.open(browser.run("document.querySelector('.why a').href"))
+    shots(browser, every, "compare")
+    for number, link in enumerate(pages[:4]):
         browser.open(link)
-        for width, theme in sizes[number % 2 :: 2]:
+        for width, theme in SIZES[number % 2 :: 2]:
             picture(browser, every / f"attempt-{number}-{width}-{theme}.png", width, theme)
-    for line in browser.console_errors:
-        print(f"console: {line}")
+    if every is None:
+        profile(browser, PICTURES)  # last: it leaves the page
 
 
 if __name__ == "__main__":

@@ -25,9 +25,13 @@ const events = new EventSource(connection.dataset.events + location.search);
 events.onopen = () => say("open", "live");
 events.onerror = () => say("lost", "connection lost, trying again");
 events.addEventListener("signed_out", () => { events.close(); location.reload(); });
-for (const name of ["live", "attempts"])
+for (const name of ["live", "attempts", "job"])
   events.addEventListener(name, (event) => {
     const part = document.getElementById(name);
+    if (part.contains(document.activeElement) && document.activeElement.matches("input, select")) return; // somebody types
+    const open = [...part.querySelectorAll("details[open]")].map((each) => each.id);
     part.innerHTML = event.data;
+    for (const id of open) document.getElementById(id)?.setAttribute("open", "");
     stamp(part);
+    localise(part);
   });
