@@ -119,11 +119,68 @@ def fill_queue(address: str) -> None:
     asyncio.run(fill())
 
 
+def admin_token(folder: Path) -> str:
+    """Carol's: she leads the team."""
+    file = folder / "carol.token"
+    command = [str(Path(sys.executable).with_name("amdkernel")), "admin", "tokens", "add", "carol", "--to", str(file)]
+    environment = os.environ | {"AMDKERNEL_DATA_DIR": str(folder / "data")}
+    scopes = ["--scope", "docs", "--scope", "admin"]
+    subprocess.run([*command, *scopes], check=True, env=environment, stdout=subprocess.DEVNULL)
+    return file.read_text().strip()
+
+
+@contextmanager
+def gpu_server(folder: Path) -> Iterator[tuple[str, str]]:
+    """The address of a server with a GPU that users held in the last week, and a token of an admin. Its figures are
+    made up: no GPU is needed for the picture."""
+    import random
+    from concurrent.futures import ThreadPoolExecutor
+
+    import uvicorn
+
+    sys.path.insert(0, str(ROOT))
+    from sqlalchemy import insert
+
+    from amdkernel_mcp.database.open_database import database_now, writing
+    from amdkernel_mcp.database.tables import gpu_leases
+    from tests.pages.served import BOB as ADMIN
+    from tests.pages.served import GPU, served
+    from tests.server.http_server import free_port
+
+    draw = random.Random(3)
+    with served(folder) as here:
+        here.scopes[ADMIN] = ("docs", "admin")
+        with writing(here.leases._engine()) as connection:
+            now = database_now(connection)
+            for hour in range(2, 168):
+                busy = 0.85 if 7 <= hour % 24 <= 16 else 0.15
+                if draw.random() < busy:
+                    begun, seconds = now - hour * 3600.0, draw.uniform(300, 3500)
+                    owner = draw.choice(["user:ann", "user:ann", "user:bob"])
+                    kind = draw.choice(["exclusive", "shared"])
+                    row = {"gpu": GPU, "kind": kind, "owner": owner, "holder": "", "asked": begun, "granted": begun}
+                    ends = {"lease_until": begun + seconds, "ended": begun + seconds}
+                    connection.execute(insert(gpu_leases).values(row | ends))
+        here.leases.ask(GPU, "exclusive", "user:ann")
+        port = free_port()
+        config = uvicorn.Config(here.app, port=port, log_level="warning", timeout_graceful_shutdown=1)
+        server = uvicorn.Server(config)
+        with ThreadPoolExecutor(1) as pool:
+            pool.submit(server.run)
+            try:
+                yield f"http://127.0.0.1:{port}", ADMIN
+            finally:
+                server.should_exit = True
+
+
 def sign_in(browser: Chromium, address: str, token: str) -> None:
-    browser.open(f"{address}/")
-    browser.run("document.querySelector('form[action=\"/sign-out\"]')?.submit()")
-    browser.open(f"{address}/")
+    for _ in range(50):
+        browser.open(f"{address}/")
+        if browser.run("document.getElementById('token') !== null"):
+            break
+        time.sleep(0.1)
     browser.run(f"document.getElementById('token').value = '{token}'; document.forms[0].submit()")
+    browser.wait_for("document.querySelector('.connection.open') !== null")
 
 
 def picture(browser: Chromium, file: Path, width: int, theme: Theme, height: int = 0) -> None:
@@ -167,7 +224,6 @@ def main() -> None:
             take(address, browser, every, admin_token(Path(name)))
             with gpu_server(Path(name) / "gpus") as (gpus, token):
                 sign_in(browser, gpus, token)
-                browser.wait_for("document.querySelector('.connection.open') !== null")
                 browser.open(f"{gpus}/gpus")
                 shots(browser, every, "gpus")
             for line in browser.console_errors:
@@ -191,7 +247,6 @@ def shots(browser: Chromium, every: Path | None, name: str) -> None:
 def take(address: str, browser: Chromium, every: Path | None, admin: str) -> None:
     """The pictures of the documentation, or all of them into the folder `every`, as an admin sees the pages."""
     sign_in(browser, address, admin)
-    browser.wait_for("document.querySelector('.connection.open') !== null")
     fill_queue(address)
     queue = "document.querySelector('.queue tbody')"
     browser.wait_for(f"{queue}?.rows.length > 1 && !{queue}.textContent.includes('–')")  # each has an expected wait

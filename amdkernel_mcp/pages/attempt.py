@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from amdkernel_mcp.pages.colours import Piece, coloured
-from amdkernel_mcp.pages.compare import kind_of
+from amdkernel_mcp.pages.compare import diff_of
 
 if TYPE_CHECKING:
     from amdkernel_mcp.results.history import AttemptShown
@@ -53,7 +53,7 @@ def view_of(shown: AttemptShown) -> dict[str, Any]:
         "cases": answer.get("cases") or [],
         "diagnosis": answer.get("diagnosis") or [],
         "kernels": kernels or ([{"name": "counters", "bound": None, "metrics": counters}] if counters else []),
-        "diff": [(kind_of(line), line) for line in (shown.diff or "").splitlines()],
+        "diff": diff_of(shown.diff),
         "notes": [lesson.text for lesson in shown.lessons if lesson.kind == "note"],
         "source": source,
         "is_hot": bool(shares),

@@ -46,7 +46,8 @@ class Row:
 
 @dataclass(frozen=True)
 class Group:
-    """The attempts of one user on one problem, newest first. `points`: their times as a polyline, oldest first; empty without."""
+    """The attempts of one user on one problem, newest first. `points`: their times as a polyline, oldest first; empty
+    without."""
 
     problem: str | None
     rows: Sequence[Row]

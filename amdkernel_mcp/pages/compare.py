@@ -51,15 +51,19 @@ def compared(first: AttemptShown, second: AttemptShown) -> dict[str, Any]:
         "same": sum(not each.change for each in counters),
         "findings": findings,
         "diagnosis": diagnosis,
-        "diff": [(kind_of(line), line) for line in (second.diff or "").splitlines()],
+        "diff": diff_of(second.diff),
     }
 
 
-def kind_of(line: str) -> str:
-    """The class of a line of a unified diff."""
-    if line.startswith(("@@", "+++", "---")):
-        return "at"
-    return {"+": "came", "-": "went"}.get(line[:1], "same")
+def diff_of(diff: str | None) -> list[tuple[str, str]]:
+    """The class and the text of each line of a unified diff, without the two lines that name the files."""
+    lines = (diff or "").splitlines()
+    begin = 2 if [line[:4] for line in lines[:2]] == ["--- ", "+++ "] else 0
+    return [(_kind(line), line) for line in lines[begin:]]
+
+
+def _kind(line: str) -> str:
+    return {"@": "at", "+": "came", "-": "went"}.get(line[:1], "same")
 
 
 def _head(shown: AttemptShown) -> dict[str, Any]:

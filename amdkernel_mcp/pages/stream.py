@@ -89,11 +89,15 @@ def home_parts(running: Running, viewer: Viewer, asked: Asked, boards: Boards) -
         made: list[Part] = []
         try:
             status = status_of(running, viewer.user, admin=viewer.is_admin)
-            made.append(("live", _state(status), fragment("live.html", live_values(status, viewer))))
+            now = live_values(status, viewer)
+            state = _state(status)
+            made += [("live", state, fragment("live.html", now)), ("users", state, fragment("users.html", now))]
             if turn % ATTEMPTS_EVERY:
                 return made
-            html = fragment("attempts.html", attempts_of(running, viewer, asked, boards))
-            made.append(("attempts", html, html))
+            tried = attempts_of(running, viewer, asked, boards)
+            for name in ("best", "attempts"):
+                html = fragment(f"{name}.html", tried)
+                made.append((name, html, html))
         except AmdkernelError:
             return made  # what is on the page stays until it can be read again
         return made

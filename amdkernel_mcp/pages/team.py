@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
 Seen = Callable[["Request", "Running", "Viewer"], Awaitable[Response]]
 MOST_JOBS = 50
+_WHOLE_HASH = re.compile(r"(sha256:[0-9a-f]{12})[0-9a-f]{52}")
 
 
 class TeamPages:
@@ -199,7 +201,7 @@ def _job_view(job: Job, running: Running) -> dict[str, Any]:
         "place": place.number if place else None,
         "says": place.says(job.lane) if place else None,
         "wait": place.wait.expected_s if place and place.wait else None,
-        "log": [(_iso(each.at_s), each.text) for each in [*job.log]],
+        "log": [(_iso(each.at_s), _WHOLE_HASH.sub(r"\1…", each.text)) for each in [*job.log]],
         "elsewhere": job.elsewhere,
     }
 

@@ -71,9 +71,10 @@ class Served:
         return self.jobs.submit(owner, Request("check", arguments)).id
 
     def attempt(self, by: str = "user:ann", **changes: Any) -> Attempt:
-        """An attempt in the history. `text`: of its kernel file; `problem`: a name."""
+        """An attempt in the history. `text`: of its kernel file; `problem`: a name; `judged`: its hash."""
         source = self.history.artefacts.keep(changes.pop("text", "// kernel\n").encode())
-        problem = ProblemUsed(name=changes.pop("problem", "vector_add"), files={})
+        used = {"name": changes.pop("problem", "vector_add"), "hash": changes.pop("judged", None)}
+        problem = ProblemUsed(files={}, **used)
         made = Attempt.model_validate({
             "id": new_id(), "verb": "check", "created": now(), "by": by, "parent": None, "version": "0",
             "file_name": "k.hip", "source": source, "baseline": None, "problem": problem, "target": "emulator:gfx942",

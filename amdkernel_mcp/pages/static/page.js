@@ -2,7 +2,7 @@
 "use strict";
 
 function localise(root) {
-  const precise = new Intl.DateTimeFormat(undefined, { timeStyle: "medium" });
+  const precise = new Intl.DateTimeFormat(undefined, { hour: "2-digit", minute: "2-digit", second: "2-digit", hourCycle: "h23" });
   const plain = new Intl.DateTimeFormat(undefined, { day: "numeric", month: "short", hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
   for (const each of root.querySelectorAll("time[datetime]")) {
     const at = new Date(each.getAttribute("datetime"));
