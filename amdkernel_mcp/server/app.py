@@ -44,7 +44,7 @@ from amdkernel_mcp.server.health import Health
 from amdkernel_mcp.server.json_log import log_job
 from amdkernel_mcp.server.metrics import Counts
 from amdkernel_mcp.server.rewards import add_reward_route
-from amdkernel_mcp.server.schemas import PlainSchemas
+from amdkernel_mcp.server.schemas import PlainSchemas, UnlistedReports
 from amdkernel_mcp.server.selection import SelectedTools
 from amdkernel_mcp.server.session import Session
 from amdkernel_mcp.server.workers import noted_in, seen_in, worker_route
@@ -163,6 +163,7 @@ def build_server(
             SelectedTools(settings, [name for folder in folders for name in _names_of(folder)]),
             Delivery(hidden),
             PlainSchemas(),
+            UnlistedReports(),
             limit,
         ],
     )
@@ -180,7 +181,9 @@ def build_server(
 
 def _names_of(folder: Path) -> list[str]:
     """The names of the tools, which are those of their files."""
-    return sorted(file.stem for file in folder.glob("[a-z]*.py") if file.stem not in ("documentation", "prompts"))
+    return sorted(
+        file.stem for file in folder.glob("[a-z]*.py") if file.stem not in ("documentation", "prompts", "reports")
+    )
 
 
 def _add_pages(

@@ -55,6 +55,7 @@ class Served:
     leases: GpuLeases
     answers: CacheFolder
     workers: WorkerHub
+    engine: Engine
     clients: list[TestClient] = field(default_factory=list)
 
     def client(self, token: str | None = None) -> TestClient:
@@ -137,7 +138,7 @@ def served(folder: Path, *, tokens: bool = True) -> Iterator[Served]:
     sign_in = SignIn(verify if tokens else None)
     all_routes = [*Pages(sign_in, lambda: running, note).routes(), *Health(sign_in, lambda: running, counts).routes()]
     app = Starlette(routes=[Route(path, handler, methods=[*methods]) for path, methods, handler in all_routes])
-    here = Served(app, jobs, history, names, gate, scopes, noted, leases, engine.answers, engine.workers)
+    here = Served(app, jobs, history, names, gate, scopes, noted, leases, engine.answers, engine.workers, engine)
     try:
         yield here
     finally:
