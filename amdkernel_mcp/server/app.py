@@ -95,7 +95,7 @@ def build_server(
 
     hidden = {} if local else {str(settings.data_dir): "(data_dir)", str(settings.cache_dir): "(cache_dir)"}
     running: list[Running] = []
-    counts = Counts()
+    counts = Counts(None if local else settings.data_dir / "metrics.json")
 
     def watch(job: Job) -> None:
         counts.job_ended(job)
@@ -136,6 +136,7 @@ def build_server(
             yield {"session": session}
         finally:
             running.clear()
+            counts.save()
             examinations.close()
             jobs.close()
             leases.close()
