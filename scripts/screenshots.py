@@ -225,7 +225,7 @@ def main() -> None:
             with gpu_server(Path(name) / "gpus") as (gpus, token):
                 sign_in(browser, gpus, token)
                 browser.open(f"{gpus}/gpus")
-                shots(browser, every, "gpus")
+                shots(browser, every, "gpus", 250)
             for line in browser.console_errors:
                 print(f"console: {line}")
         if every is not None:
@@ -235,10 +235,10 @@ def main() -> None:
 SIZES: tuple[tuple[int, Theme], ...] = ((1280, "light"), (1280, "dark"), (390, "light"), (390, "dark"))
 
 
-def shots(browser: Chromium, every: Path | None, name: str) -> None:
-    """The page that is open: in every size for a look, or for the documentation wide and light."""
+def shots(browser: Chromium, every: Path | None, name: str, height: int = 0) -> None:
+    """The page that is open: in every size for a look, or for the documentation wide, light and of this height."""
     if every is None:
-        picture(browser, PICTURES / f"{name}.png", 1280, "light")
+        picture(browser, PICTURES / f"{name}.png", 1280, "light", height)
         return
     for width, theme in SIZES:
         picture(browser, every / f"{name}-{width}-{theme}.png", width, theme)
@@ -261,20 +261,21 @@ def take(address: str, browser: Chromium, every: Path | None, admin: str) -> Non
     job = browser.run("document.querySelector('.job a')?.href ?? ''")
     links = "[...document.querySelectorAll('.lineage a.mono')].map(each => each.href)"
     pages = [] if every is None else [*dict.fromkeys(browser.run(links))]
-    if job:
+    if job and every is not None:
         browser.open(job)
         browser.wait_for("document.querySelectorAll('.log li').length > 0")
         shots(browser, every, "job")
     browser.open(f"{address}/problems/row_softmax")
-    shots(browser, every, "problem")
+    shots(browser, every, "problem", 610)
     browser.open(browser.run("document.querySelector('.why a').href"))
-    shots(browser, every, "compare")
+    shots(browser, every, "compare", 1130)
+    if every is None:
+        profile(browser, PICTURES)  # last: it leaves the page
+        return
     for number, link in enumerate(pages[:4]):
         browser.open(link)
         for width, theme in SIZES[number % 2 :: 2]:
             picture(browser, every / f"attempt-{number}-{width}-{theme}.png", width, theme)
-    if every is None:
-        profile(browser, PICTURES)  # last: it leaves the page
 
 
 if __name__ == "__main__":

@@ -1,6 +1,6 @@
 """The pages of a profile and of a comparison inside a chat: an MCP App, which the client shows next to the answer.
 
-Its shell is one file that loads nothing. It is told the answer of the tool, and reads the page of its attempt through
+Its shell is one file that loads nothing. The client hands it the answer of the tool, and it reads the page of its attempt through
 the client, as the user whom the client speaks for.
 """
 

@@ -1,4 +1,4 @@
-"""Which attempts a page was asked for, from its address: a link to what somebody sees shows another the same."""
+"""Which attempts a page was asked for, from its address: a link shows another user the same."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Asked:
 
     @staticmethod
     def of(query: Mapping[str, str]) -> Asked:
-        """What the address says; empty fields of a form are no filters."""
+        """What the address says; empty fields of a form filter nothing."""
         return Asked(**{name: query[name][:_LONGEST] for name in _NAMES if query.get(name)})
 
     @property

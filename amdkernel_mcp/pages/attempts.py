@@ -64,7 +64,14 @@ def attempts_of(running: Running, viewer: Viewer, asked: Asked, boards: Boards) 
 
     Raises InputError for `before` that names none of the attempts that this viewer may open.
     """
-    empty = {"groups": [], "boards": [], "older": None, "asked": asked, "viewer": viewer, "verdicts": VERDICTS}
+    empty: dict[str, Any] = {
+        "groups": [],
+        "boards": [],
+        "older": None,
+        "asked": asked,
+        "viewer": viewer,
+        "verdicts": VERDICTS,
+    }
     attempts = running.engine.attempts
     filters = {"verdict": asked.verdict, "target": asked.target, "whose": asked.owner}
     try:

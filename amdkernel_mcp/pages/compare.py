@@ -96,8 +96,8 @@ def _times(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any
     differ = [name for key, name in names.items() if told[0][key] != told[1][key]]
     if differ:
         return {"factor": None, "why": f"Their times are of other {' and '.join(differ)}, so they are not compared."}
-    spans = [answer.get("modelled_us") for answer in (a, b)]
-    if all(spans):
+    spans = [span for answer in (a, b) if (span := answer.get("modelled_us"))]
+    if len(spans) == 2:
         apart = spans[1]["high"] < spans[0]["low"] or spans[0]["high"] < spans[1]["low"]
         why = "the intervals of the times are apart" if apart else "the intervals of the times overlap: no verdict"
     else:
@@ -128,8 +128,8 @@ def _moved(a: Mapping[str, Mapping[str, Any]], b: Mapping[str, Mapping[str, Any]
     return [
         Moved(
             name,
-            str((b.get(name) or a[name]).get("unit") or ""),
-            str((b.get(name) or a[name]).get("evidence") or ""),
+            str({**a, **b}[name].get("unit") or ""),
+            str({**a, **b}[name].get("evidence") or ""),
             _value(a.get(name)),
             _value(b.get(name)),
         )

@@ -125,7 +125,7 @@ def live_values(status: ServerStatus, viewer: Viewer) -> dict[str, Any]:
 
 
 def _is_aside(target: TargetState, wanted: Set[str | None]) -> bool:
-    """Whether it is an emulated target that each server has and that nobody chose or uses."""
+    """Whether it is an emulated target that each server has and that no user chose or uses."""
     ours = target.name.startswith("emulator:")
     return ours and not (target.default or target.jobs or target.leases or target.name in wanted)
 

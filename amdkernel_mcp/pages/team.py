@@ -164,11 +164,12 @@ def job_parts(job_id: str, running: Running, viewer: Viewer) -> Parts:
     def parts(_: int) -> Sequence[Part]:
         try:
             job = running.jobs.find(job_id, viewer.by)
-            values = {"viewer": viewer, "job": _job_view(job, running), "may_retry": _may_retry(job, viewer)}
+            view = _job_view(job, running)
         except AmdkernelError:
             return []
-        html = fragment("job.html", values)
-        still = fragment("job.html", values | {"job": values["job"] | {"seconds": 0.0}})
+        values = {"viewer": viewer, "may_retry": _may_retry(job, viewer)}
+        html = fragment("job.html", values | {"job": view})
+        still = fragment("job.html", values | {"job": view | {"seconds": 0.0}})
         return [("job", still, html)]
 
     return parts
