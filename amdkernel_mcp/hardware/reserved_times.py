@@ -34,6 +34,8 @@ class ReservedTime:
 
 def read_time(text: str) -> ReservedTime:
     """The window that a setting says. Raises ValueError."""
+    begin: float
+    end: float
     if found := _WEEKLY.fullmatch(text):
         first, last = _DAYS.index(found["first"]), _DAYS.index(found["last"] or found["first"])
         days = frozenset((first + more) % 7 for more in range((last - first) % 7 + 1))

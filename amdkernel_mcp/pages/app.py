@@ -1,7 +1,7 @@
 """The pages of a profile and of a comparison inside a chat: an MCP App, which the client shows next to the answer.
 
-Its shell is one file that loads nothing. The client hands it the answer of the tool, and it reads the page of its attempt through
-the client, as the user whom the client speaks for.
+Its shell is one file that loads nothing. The client hands it the answer of the tool, and it reads the page of its
+attempt through the client, as the user whom the client speaks for.
 """
 
 from __future__ import annotations

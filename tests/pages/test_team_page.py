@@ -38,6 +38,17 @@ def test_a_target_says_who_works_on_it_and_the_queue_its_places(here: Served) ->
     assert "/srv" not in page
 
 
+def test_a_job_that_has_begun_and_waits_for_its_gpu_says_so(here: Served) -> None:
+    job = here.start("user:ann", target="gpu1:0")
+    here.jobs.find(job, "user:ann").work.used.waits = 1
+    ann = here.client(ANN)
+    assert ann.get("/status.json").json()["targets"][0]["jobs"][0]["state"] == "waits_for_gpu"
+    assert "waits for the GPU" in ann.get("/").text
+    assert "waits for a GPU" in ann.get(f"/jobs/{job}").text
+    here.jobs.find(job, "user:ann").work.used.waits = 0
+    assert ann.get("/status.json").json()["targets"][0]["jobs"][0]["state"] == "running"
+
+
 def test_of_a_job_of_another_only_its_user_verb_and_target_are_seen(here: Served) -> None:
     running = here.start("user:ann", problem="secret_problem", says="secret progress")
     waiting = here.start("user:ann", problem="secret_problem")
