@@ -52,7 +52,12 @@ def test_a_damaged_file_is_as_none(tmp_path: Path, text: str) -> None:
 
 def test_counts_may_be_saved_while_jobs_end(tmp_path: Path) -> None:
     counts = Counts(tmp_path / "metrics.json")
-    threads = [threading.Thread(target=lambda: [counts.job_ended(ended()) for _ in range(200)]) for _ in range(4)]
+
+    def count() -> None:
+        for _ in range(200):
+            counts.job_ended(ended())
+
+    threads = [threading.Thread(target=count) for _ in range(4)]
     for each in threads:
         each.start()
     while any(each.is_alive() for each in threads):
