@@ -16,6 +16,7 @@ from typing import Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from amdkernel_mcp.errors import SettingsError
+from amdkernel_mcp.hardware.reserved_times import FORMS, read_time
 
 PREFIX = "AMDKERNEL_"
 
@@ -74,6 +75,14 @@ class UserClass(BaseModel):
     job_minutes: float | None = Field(default=None, gt=0, description="In place of user_job_minutes")
     disk_mib: int | None = Field(default=None, ge=1, description="In place of user_disk_mib")
     gpus: list[str] = Field(default=[], description="Targets or hosts that no user of another class may use")
+    gpus_when: list[str] = Field(default=[], description=f"When that holds; always without. {FORMS}")
+
+    @field_validator("gpus_when")
+    @classmethod
+    def _readable(cls, windows: list[str]) -> list[str]:
+        for each in windows:
+            read_time(each)
+        return windows
 
 
 class Settings(BaseModel):

@@ -25,9 +25,10 @@ _T = TypeVar("_T")
 
 @dataclass(eq=False)
 class Used:
-    """Seconds for which the work has held GPUs."""
+    """Seconds for which the work has held GPUs. `waits`: for how many leases of GPUs its threads wait now."""
 
     gpu_s: float = 0.0
+    waits: int = 0
 
 
 @dataclass(eq=False)

@@ -82,7 +82,7 @@ def judged(tool: str, problem: str, name: str, over: str | None = None, **more: 
 
 
 def seed(address: str) -> None:
-    """What ann tried: a wrong kernel and its cure, times that fall, a profile."""
+    """What ann and bob tried: a wrong kernel and its cure, times that fall, a profile."""
     wider = kernel("row_softmax", "better").replace("256", "512")
     calls = [
         judged("check_kernel", "transpose", "naive"),
@@ -94,9 +94,17 @@ def seed(address: str) -> None:
         judged("benchmark_kernel", "row_softmax", "naive"),
         judged("benchmark_kernel", "row_softmax", "better", "naive"),
         judged("benchmark_kernel", "row_softmax", "better", "naive", source=wider),
+        judged("profile_kernel", "row_softmax", "naive"),
         judged("profile_kernel", "row_softmax", "better"),
     ]
     asyncio.run(work(address, ANN, *calls))
+    narrower = kernel("row_softmax", "better").replace("256", "128")
+    bobs = [
+        judged("benchmark_kernel", "row_softmax", "better", "naive", source=narrower),
+        judged("benchmark_kernel", "transpose", "naive"),
+        judged("benchmark_kernel", "reduce_sum", "naive"),
+    ]
+    asyncio.run(work(address, BOB, *bobs))
 
 
 def fill_queue(address: str) -> None:
@@ -111,9 +119,67 @@ def fill_queue(address: str) -> None:
     asyncio.run(fill())
 
 
-def sign_in(browser: Chromium, address: str) -> None:
-    browser.open(f"{address}/")
-    browser.run(f"document.getElementById('token').value = '{ANN}'; document.forms[0].submit()")
+def admin_token(folder: Path) -> str:
+    """Carol's: she leads the team."""
+    file = folder / "carol.token"
+    command = [str(Path(sys.executable).with_name("amdkernel")), "admin", "tokens", "add", "carol", "--to", str(file)]
+    environment = os.environ | {"AMDKERNEL_DATA_DIR": str(folder / "data")}
+    scopes = ["--scope", "docs", "--scope", "admin"]
+    subprocess.run([*command, *scopes], check=True, env=environment, stdout=subprocess.DEVNULL)
+    return file.read_text().strip()
+
+
+@contextmanager
+def gpu_server(folder: Path) -> Iterator[tuple[str, str]]:
+    """The address of a server with a GPU that users held in the last week, and a token of an admin. Its figures are
+    made up: no GPU is needed for the picture."""
+    import random
+    from concurrent.futures import ThreadPoolExecutor
+
+    import uvicorn
+
+    sys.path.insert(0, str(ROOT))
+    from sqlalchemy import insert
+
+    from amdkernel_mcp.database.open_database import database_now, writing
+    from amdkernel_mcp.database.tables import gpu_leases
+    from tests.pages.served import BOB as ADMIN
+    from tests.pages.served import GPU, served
+    from tests.server.http_server import free_port
+
+    draw = random.Random(3)
+    with served(folder) as here:
+        here.scopes[ADMIN] = ("docs", "admin")
+        with writing(here.leases._engine()) as connection:
+            now = database_now(connection)
+            for hour in range(2, 168):
+                busy = 0.85 if 7 <= hour % 24 <= 16 else 0.15
+                if draw.random() < busy:
+                    begun, seconds = now - hour * 3600.0, draw.uniform(300, 3500)
+                    owner = draw.choice(["user:ann", "user:ann", "user:bob"])
+                    kind = draw.choice(["exclusive", "shared"])
+                    row = {"gpu": GPU, "kind": kind, "owner": owner, "holder": "", "asked": begun, "granted": begun}
+                    ends = {"lease_until": begun + seconds, "ended": begun + seconds}
+                    connection.execute(insert(gpu_leases).values(row | ends))
+        here.leases.ask(GPU, "exclusive", "user:ann")
+        port = free_port()
+        config = uvicorn.Config(here.app, port=port, log_level="warning", timeout_graceful_shutdown=1)
+        server = uvicorn.Server(config)
+        with ThreadPoolExecutor(1) as pool:
+            pool.submit(server.run)
+            try:
+                yield f"http://127.0.0.1:{port}", ADMIN
+            finally:
+                server.should_exit = True
+
+
+def sign_in(browser: Chromium, address: str, token: str) -> None:
+    for _ in range(50):
+        browser.open(f"{address}/")
+        if browser.run("document.getElementById('token') !== null"):
+            break
+        time.sleep(0.1)
+    browser.run(f"document.getElementById('token').value = '{token}'; document.forms[0].submit()")
     browser.wait_for("document.querySelector('.connection.open') !== null")
 
 
@@ -155,35 +221,61 @@ def main() -> None:
         with server(Path(name)) as address, chromium(Path(name)) as browser:
             if not given.attempts:
                 seed(address)
-            take(address, browser, every)
+            take(address, browser, every, admin_token(Path(name)))
+            with gpu_server(Path(name) / "gpus") as (gpus, token):
+                sign_in(browser, gpus, token)
+                browser.open(f"{gpus}/gpus")
+                shots(browser, every, "gpus", 250)
+            for line in browser.console_errors:
+                print(f"console: {line}")
         if every is not None:
             shutil.copytree(Path(name) / "data", every / "data", dirs_exist_ok=True)
 
 
-def take(address: str, browser: Chromium, every: Path | None) -> None:
-    """The two pictures of the documentation, or all of them into the folder `every`."""
-    sign_in(browser, address)
+SIZES: tuple[tuple[int, Theme], ...] = ((1280, "light"), (1280, "dark"), (390, "light"), (390, "dark"))
+
+
+def shots(browser: Chromium, every: Path | None, name: str, height: int = 0) -> None:
+    """The page that is open: in every size for a look, or for the documentation wide, light and of this height."""
+    if every is None:
+        picture(browser, PICTURES / f"{name}.png", 1280, "light", height)
+        return
+    for width, theme in SIZES:
+        picture(browser, every / f"{name}-{width}-{theme}.png", width, theme)
+
+
+def take(address: str, browser: Chromium, every: Path | None, admin: str) -> None:
+    """The pictures of the documentation, or all of them into the folder `every`, as an admin sees the pages."""
+    sign_in(browser, address, admin)
     fill_queue(address)
     queue = "document.querySelector('.queue tbody')"
     browser.wait_for(f"{queue}?.rows.length > 1 && !{queue}.textContent.includes('–')")  # each has an expected wait
     if every is None:
         PICTURES.mkdir(exist_ok=True)
-        picture(browser, PICTURES / "light.png", 1280, "light", 900)
-        picture(browser, PICTURES / "dark-phone.png", 390, "dark", 1000)
+        for width, theme in SIZES:
+            height = 1080 if width == 1280 else 1000
+            picture(browser, PICTURES / f"home-{width}-{theme}.png", width, theme, height)
+    else:
+        every.mkdir(parents=True, exist_ok=True)
+        shots(browser, every, "home")
+    job = browser.run("document.querySelector('.job a')?.href ?? ''")
+    links = "[...document.querySelectorAll('.lineage a.mono')].map(each => each.href)"
+    pages = [] if every is None else [*dict.fromkeys(browser.run(links))]
+    if job and every is not None:
+        browser.open(job)
+        browser.wait_for("document.querySelectorAll('.log li').length > 0")
+        shots(browser, every, "job")
+    browser.open(f"{address}/problems/row_softmax")
+    shots(browser, every, "problem", 610)
+    browser.open(browser.run("document.querySelector('.why a').href"))
+    shots(browser, every, "compare", 1130)
+    if every is None:
         profile(browser, PICTURES)  # last: it leaves the page
         return
-    every.mkdir(parents=True, exist_ok=True)
-    sizes: tuple[tuple[int, Theme], ...] = ((1280, "light"), (1280, "dark"), (390, "light"), (390, "dark"))
-    for width, theme in sizes:
-        picture(browser, every / f"home-{width}-{theme}.png", width, theme)
-    links = "[...document.querySelectorAll('.lineage a.mono')].map(each => each.href)"
-    pages = dict.fromkeys(browser.run(links))
-    for number, link in enumerate(pages):
+    for number, link in enumerate(pages[:4]):
         browser.open(link)
-        for width, theme in sizes[number % 2 :: 2]:
+        for width, theme in SIZES[number % 2 :: 2]:
             picture(browser, every / f"attempt-{number}-{width}-{theme}.png", width, theme)
-    for line in browser.console_errors:
-        print(f"console: {line}")
 
 
 if __name__ == "__main__":

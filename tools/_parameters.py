@@ -36,3 +36,6 @@ RUNS_IN_SANDBOX = ToolAnnotations(
 )
 NOTES = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=True, open_world_hint=False)
 MEASURES = ToolAnnotations(read_only_hint=False, destructive_hint=False, idempotent_hint=False, open_world_hint=False)
+
+SHOWN_AS_REPORT = {"ui": {"resourceUri": "ui://amdkernel/report"}}
+"""In the `_meta` of a tool: a client with MCP Apps shows this page next to its answer. See reports.py."""

@@ -9,10 +9,10 @@ from pydantic import Field
 from amdkernel_mcp.results.history import AttemptList
 from amdkernel_mcp.server.session import owner, session_of
 
-from ._parameters import READS
+from ._parameters import READS, SHOWN_AS_REPORT
 
 
-@tool(title="List attempts", annotations=READS)
+@tool(title="List attempts", annotations=READS, meta=SHOWN_AS_REPORT)
 async def list_attempts(
     ctx: Context,
     problem: Annotated[str | None, Field(description="Only on this problem", max_length=200)] = None,

@@ -10,10 +10,10 @@ from amdkernel_mcp.engine.verbs.profile import Profile
 from amdkernel_mcp.results.kernels import Focus, ProfileResult
 from amdkernel_mcp.server.session import session_of
 
-from ._parameters import MEASURES, Case, Path, Problem, Source, Target, WaitS
+from ._parameters import MEASURES, SHOWN_AS_REPORT, Case, Path, Problem, Source, Target, WaitS
 
 
-@tool(title="Profile a kernel", annotations=MEASURES)
+@tool(title="Profile a kernel", annotations=MEASURES, meta=SHOWN_AS_REPORT)
 async def profile_kernel(
     ctx: Context,
     problem: Problem,

@@ -68,7 +68,7 @@ def run_compile(
     files = {**libraries.files, **own}
     paths = [part for folder in libraries.folders for part in ("-isystem", folder)]
     command = ["sh", "compile-kernel", arch, file_name, flags.variant, flags.level, include, *flags.passed, *paths]
-    return run_stages(sandbox, "compile", command, files, timeout_s=timeout_s)
+    return readable(run_stages(sandbox, "compile", command, files, timeout_s=timeout_s))
 
 
 def run_stages(

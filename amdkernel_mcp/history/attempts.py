@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from amdkernel_mcp.history.attempt import Attempt
     from amdkernel_mcp.history.export import Exported
     from amdkernel_mcp.history.history import History, StoredRecord
+    from amdkernel_mcp.history.leaderboard import BestOfUser, TimedAttempt
     from amdkernel_mcp.history.lessons import Lesson as KeptLesson
     from amdkernel_mcp.history.recorder import Recorder
     from amdkernel_mcp.results.documentation import Card, SearchResult
@@ -32,6 +33,8 @@ if TYPE_CHECKING:
 _O = TypeVar("_O")
 
 MOST_LISTED = 200
+MOST_ON_BOARDS = 1000
+MOST_IN_PLOT = 2000
 MOST_LESSONS = 3
 """In one answer of a search."""
 
@@ -71,11 +74,17 @@ class Attempts:
         self._verbs = verbs
 
     def list(
-        self, *, by: str | None = None, problem: str | None = None, before: str | None = None, limit: int = 20
+        self,
+        *,
+        by: str | None = None,
+        problem: str | None = None,
+        before: str | None = None,
+        limit: int = 20,
+        **more: str | None,
     ) -> AttemptList:
-        """The last attempts, newest first, at most 200."""
+        """The last attempts, newest first, at most 200. `more`: `verdict`, `target` and `whose` of `History.list`."""
         limit = max(1, min(limit, MOST_LISTED))
-        found = self._history.list(by=by, problem=problem, before=before, limit=limit + 1)
+        found = self._history.list(by=by, problem=problem, before=before, limit=limit + 1, **more)
         shown = [
             Line.model_validate(asdict(each) | {"note": each.note and harmless(each.note)}) for each in found[:limit]
         ]
@@ -84,6 +93,18 @@ class Attempts:
     def best(self, *, by: str) -> Sequence[BestTime]:
         """The fastest kernels of one user: one for each problem, target and kind of evidence, at most 200."""
         return self._history.best(by, MOST_LISTED)
+
+    def newest(self) -> int:
+        """Another number once an attempt was recorded."""
+        return self._history.newest()
+
+    def best_of_users(self) -> Sequence[BestOfUser]:
+        """The fastest kernels of all users, the newest 1000: who may see which is the caller's to decide."""
+        return self._history.best_of_users(MOST_ON_BOARDS)
+
+    def timed(self, problem: str) -> Sequence[TimedAttempt]:
+        """The newest 2000 timed attempts of all users on a problem of this name, oldest first."""
+        return self._history.timed(problem, MOST_IN_PLOT)
 
     def show(self, name: str, *, other: str | None = None, by: str | None = None) -> AttemptShown:
         """One attempt with its source, its lessons and the difference from its parent's source, or from `other`'s."""

@@ -27,6 +27,7 @@ from amdkernel_mcp.history import retention
 from amdkernel_mcp.history.artefacts import Artefacts
 from amdkernel_mcp.history.attempt import ALPHABET, ID_LENGTH, Attempt, canonical, files_of, read_record
 from amdkernel_mcp.history.best import best_rows, best_time
+from amdkernel_mcp.history.leaderboard import BestOfUser, TimedAttempt, best_of_users, newest_number, timed_attempts
 from amdkernel_mcp.history.lessons import Lesson
 from amdkernel_mcp.history.lines import COMPARED_BYTES, ListedAttempt, changed_lines, columns_of, speedup_ends
 from amdkernel_mcp.history.signing import SigningKey
@@ -112,14 +113,27 @@ class History:
         return Parent(found.id, found.source) if found else None
 
     def list(
-        self, *, by: str | None = None, problem: str | None = None, before: str | None = None, limit: int = 20
+        self,
+        *,
+        by: str | None = None,
+        problem: str | None = None,
+        before: str | None = None,
+        limit: int = 20,
+        verdict: str | None = None,
+        target: str | None = None,
+        whose: str | None = None,
     ) -> Sequence[ListedAttempt]:
-        """The last attempts, newest first; of one user, on one problem, older than the attempt `before`.
+        """The last attempts, newest first; of one user, on one problem, with one verdict, older than `before`.
+
+        by: whose attempts may be seen; whose: of those, one user's.
 
         The rows of a sweep are left out: its own line stands for them, and its record names them.
         """
         wanted = select(*_LISTED, _NOTE).where(attempts.c.verb != ROW).order_by(attempts.c.number.desc()).limit(limit)
-        for column, value in ((attempts.c.by, by), (attempts.c.problem, problem)):
+        for column, value in (
+            *((attempts.c.by, by), (attempts.c.by, whose), (attempts.c.problem, problem)),
+            *((attempts.c.verdict, verdict), (attempts.c.target, target)),
+        ):
             if value is not None:
                 wanted = wanted.where(column == value)
         with reading(self._engine) as connection:
@@ -138,6 +152,21 @@ class History:
         """The fastest timed attempts of one user: one for each problem, target and kind of evidence."""
         with reading(self._engine) as connection:
             return [best_time(row) for row in best_rows(connection, by, most)]
+
+    def newest(self) -> int:
+        """Another number once an attempt was recorded."""
+        with reading(self._engine) as connection:
+            return newest_number(connection)
+
+    def best_of_users(self, most: int) -> Sequence[BestOfUser]:
+        """See `leaderboard.best_of_users`."""
+        with reading(self._engine) as connection:
+            return best_of_users(connection, most)
+
+    def timed(self, problem: str, most: int) -> Sequence[TimedAttempt]:
+        """See `leaderboard.timed_attempts`."""
+        with reading(self._engine) as connection:
+            return timed_attempts(connection, problem, most)
 
     def find(self, name: str, *, by: str | None = None) -> StoredRecord:
         """The record of an attempt; the beginning of its id is enough. Raises HistoryError when none or many fit."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 import threading
 import time
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final
@@ -14,7 +15,17 @@ from amdkernel_mcp.jobs.request import Answer, Request
 from amdkernel_mcp.results.job_answer import JobStatus
 from amdkernel_mcp.work import Work
 
+MOST_LINES = 400
+"""Of a log; the oldest go."""
 FINISHED: Final = frozenset({"done", "failed", "cancelled"})
+
+
+@dataclass(frozen=True)
+class Said:
+    """A line of a job's log. `at_s`: since 1970."""
+
+    at_s: float
+    text: str
 
 
 def new_id() -> str:
@@ -31,6 +42,7 @@ class Job:
     request: Request
     status: JobStatus = "queued"
     progress: str | None = None
+    log: deque[Said] = field(default_factory=lambda: deque(maxlen=MOST_LINES))
     answer: Answer | None = None
     error: BaseException | None = None
     lane: str = "emulator"
@@ -53,6 +65,8 @@ class Job:
         self.work = Work(self.owner, self.cancellation, self._say)
 
     def _say(self, sentence: str) -> None:
+        if sentence != self.progress:
+            self.log.append(Said(time.time(), sentence))
         self.progress = sentence
         self.cancellation.check()
 

@@ -69,6 +69,8 @@ class Lanes:
     def has_room(self, job: Job, running: Sequence[Job]) -> bool:
         """Where all workers of a lane run jobs of one user, a job of another still starts: long jobs of one user
         do not hold up others."""
+        if not self.quotas.may_use(job.owner, job.lane):  # a reservation has begun since the job was accepted
+            return False
         owners = _owners(job.lane, running)
         room = len(owners) < self.width(job.lane) or job.owner not in owners
         return room and not self.is_full(job.lane, running)

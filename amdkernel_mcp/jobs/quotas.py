@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING
 from amdkernel_mcp.cancellation import Cancellation, CancelledWorkError
 from amdkernel_mcp.counted import counted
 from amdkernel_mcp.errors import JobError
+from amdkernel_mcp.hardware.reserved_times import ReservedTime, hold, read_time
 
 if TYPE_CHECKING:
     from amdkernel_mcp.config import Settings
@@ -24,7 +26,7 @@ class QuotaError(JobError):
 @dataclass(frozen=True)
 class Quotas:
     """Of each user. None: no limit. `of_users`: of those who have a class of their own. `reserved`: targets and hosts,
-    and who may use them. Users are owners of jobs, such as `user:ann`."""
+    and who may use them; `when`: at which times that holds. Users are owners of jobs, such as `user:ann`."""
 
     queued: int = 16
     running: int | None = None
@@ -34,6 +36,8 @@ class Quotas:
     priority: int = 0
     of_users: Mapping[str, Quotas] = field(default_factory=dict)
     reserved: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    when: Mapping[str, Sequence[ReservedTime]] = field(default_factory=dict)
+    clock: Callable[[], float] = time.time
 
     @staticmethod
     def of(settings: Settings) -> Quotas:
@@ -47,6 +51,7 @@ class Quotas:
         )
         of_users: dict[str, Quotas] = {}
         reserved: dict[str, frozenset[str]] = {}
+        when: dict[str, Sequence[ReservedTime]] = {}
         for each in settings.classes.values():
             users = [f"user:{name}" for name in each.users]
             theirs = Quotas(
@@ -59,7 +64,9 @@ class Quotas:
             )
             of_users |= dict.fromkeys(users, theirs)
             reserved |= dict.fromkeys(each.gpus, frozenset(users))
-        return replace(usual, of_users=of_users, reserved=reserved)
+            if each.gpus_when:
+                when |= dict.fromkeys(each.gpus, tuple(map(read_time, each.gpus_when)))
+        return replace(usual, of_users=of_users, reserved=reserved, when=when)
 
     def of_user(self, owner: str) -> Quotas:
         """What this user may have."""
@@ -75,14 +82,22 @@ class Quotas:
         return most is None or sum(job.owner == owner for job in running) < most
 
     def may_use(self, owner: str, target: str) -> bool:
-        """Whether a target is not reserved for others."""
-        names = (target, target.partition(":")[0])
-        return all(owner in self.reserved[name] for name in names if name in self.reserved)
+        """Whether a target is not reserved for others now."""
+        for name in (target, target.partition(":")[0]):
+            others = name in self.reserved and owner not in self.reserved[name]
+            if others and hold(self.when.get(name, ()), self.clock()):
+                return False
+        return True
 
     def check_reserved(self, owner: str, lane: str, targets: Sequence[str]) -> None:
         """Raises QuotaError where all of these, the GPUs of a lane, are reserved for others."""
         if targets and not any(self.may_use(owner, target) for target in targets):
-            raise QuotaError(f"{lane} is reserved for other users", hint="use another target of list_targets")
+            times = [each.text for target in targets for each in self._times(target)]
+            until = f" ({', '.join(dict.fromkeys(times))}, UTC)" if times else ""
+            raise QuotaError(f"{lane} is reserved for other users{until}", hint="use another target of list_targets")
+
+    def _times(self, target: str) -> Sequence[ReservedTime]:
+        return [*self.when.get(target, ()), *self.when.get(target.partition(":")[0], ())]
 
     @contextmanager
     def time_limit(self, cancellation: Cancellation) -> Iterator[None]:

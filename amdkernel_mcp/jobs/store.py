@@ -470,13 +470,13 @@ class JobStore:
             job.cancellation.cancel()
 
     def _look_again(self, pools: Sequence[str]) -> None:
-        """Start what waits for a pool that has other GPUs by now."""
+        """Start what waits for a pool that has other GPUs by now, or for the end of a reservation."""
         for pool in pools:
             with contextlib.suppress(AmdkernelError):
                 self._pools.look(pool)
-        if pools:
+        if pools or self._quotas.when:
             with self._lock:
-                self._start_waiting(*pools)
+                self._start_waiting(*(() if self._quotas.when else pools))
 
     def _adopt(self, stored: Sequence[StoredJob]) -> None:
         for lane in {each.request.lane(self._default_target) for each in stored}:

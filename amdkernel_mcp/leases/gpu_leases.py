@@ -62,6 +62,17 @@ class HeldLease:
     seconds: float
 
 
+@dataclass(frozen=True)
+class PastLease:
+    """A lease of the last days. Seconds before now: it was held from `from_s` to `until_s`, which is 0 for now."""
+
+    gpu: str
+    kind: Kind
+    owner: str
+    from_s: float
+    until_s: float
+
+
 class GpuLeases:
     """The leases that this process holds and waits for. Thread-safe. Methods raise DatabaseError."""
 
@@ -163,6 +174,20 @@ class GpuLeases:
             granted = (gpu_leases.c.granted.is_not(None), gpu_leases.c.ended.is_(None), gpu_leases.c.lease_until > now)
             rows = connection.execute(select(gpu_leases).where(*granted).order_by(gpu_leases.c.granted)).all()
         return [HeldLease(row.gpu, row.kind, row.owner, max(0.0, now - row.granted)) for row in rows]
+
+    def past(self, days: int) -> Sequence[PastLease]:
+        """All leases that were held within the last days (at most 8 are kept), oldest first."""
+        with reading(self._engine()) as connection:
+            now = database_now(connection)
+            until = func.coalesce(gpu_leases.c.ended, now)
+            wanted = select(
+                *(gpu_leases.c.gpu, gpu_leases.c.kind, gpu_leases.c.owner, gpu_leases.c.granted, until.label("until"))
+            ).where(gpu_leases.c.granted.is_not(None), until > now - days * DAY_S)
+            rows = connection.execute(wanted.order_by(gpu_leases.c.granted)).all()
+        return [
+            PastLease(row.gpu, row.kind, row.owner, min(now - row.granted, days * DAY_S), max(0.0, now - row.until))
+            for row in rows
+        ]
 
     def used_s(self, owner: str) -> tuple[float, float]:
         """GPU seconds of exclusive leases that a user held in the last 24 hours, and in how many seconds the oldest of

@@ -65,7 +65,10 @@ def lease(leases: GpuLeases, gpu: str, kind: Kind, work: Work) -> Iterator[tuple
 
 def _wait_for(leases: GpuLeases, gpu: str, kind: Kind, work: Work) -> Asked:
     asked, granted = leases.ask(gpu, kind, work.owner)
+    if granted:
+        return asked
     said_s = 0.0
+    work.used.waits += 1
     try:
         while not granted:
             work.cancellation.check()
@@ -78,6 +81,8 @@ def _wait_for(leases: GpuLeases, gpu: str, kind: Kind, work: Work) -> Asked:
     except BaseException:
         leases.withdraw(asked)
         raise
+    finally:
+        work.used.waits -= 1
     return asked
 
 

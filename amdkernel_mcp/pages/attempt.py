@@ -6,6 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from amdkernel_mcp.pages.colours import Piece, coloured
+from amdkernel_mcp.pages.compare import diff_of
+
 if TYPE_CHECKING:
     from amdkernel_mcp.results.history import AttemptShown
 
@@ -17,7 +20,7 @@ class SourceLine:
     """A line of the kernel file. `share`: of the executed instructions, 0 to 1; None where it is not known."""
 
     number: int
-    text: str
+    pieces: Sequence[Piece]
     share: float | None
     findings: Sequence[str]
 
@@ -36,8 +39,8 @@ def view_of(shown: AttemptShown) -> dict[str, Any]:
         if each["anchor"]:
             remarks.setdefault(each["anchor"], []).append(each["message"])
     source = [
-        SourceLine(number, text, shares.get(number), remarks.get(number, ()))
-        for number, text in enumerate(lines[:MOST_LINES], 1)
+        SourceLine(number, pieces, shares.get(number), remarks.get(number, ()))
+        for number, pieces in enumerate(coloured(shown.source, str(shown.attempt.get("file_name")))[:MOST_LINES], 1)
     ]
     speedup = answer.get("speedup") or {}
     counters = answer.get("counters")
@@ -50,7 +53,7 @@ def view_of(shown: AttemptShown) -> dict[str, Any]:
         "cases": answer.get("cases") or [],
         "diagnosis": answer.get("diagnosis") or [],
         "kernels": kernels or ([{"name": "counters", "bound": None, "metrics": counters}] if counters else []),
-        "diff": [(_kind(line), line) for line in (shown.diff or "").splitlines()],
+        "diff": diff_of(shown.diff),
         "notes": [lesson.text for lesson in shown.lessons if lesson.kind == "note"],
         "source": source,
         "is_hot": bool(shares),
@@ -75,9 +78,3 @@ def _finding(kind: str, found: Mapping[str, Any], lines: int) -> dict[str, Any]:
     line = found.get("line")
     anchor = line if isinstance(line, int) and 1 <= line <= min(lines, MOST_LINES) else None
     return {"kind": kind, "message": found.get("message", ""), "line": line, "anchor": anchor}
-
-
-def _kind(line: str) -> str:
-    if line.startswith(("@@", "+++", "---")):
-        return "at"
-    return {"+": "came", "-": "went"}.get(line[:1], "same")

@@ -1,19 +1,38 @@
-"""A user's attempts as the page shows them: in groups by problem, each with its parent, and the best times."""
+"""Attempts as the page shows them: in groups by problem and user, each with its parent, and the best of the team."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from amdkernel_mcp.errors import AmdkernelError, InputError
+from amdkernel_mcp.pages.leaderboard import current
 
 if TYPE_CHECKING:
-    from amdkernel_mcp.engine.engine import Engine
+    from amdkernel_mcp.pages.asked import Asked
+    from amdkernel_mcp.pages.leaderboard import Boards
+    from amdkernel_mcp.pages.sign_in import Viewer
+    from amdkernel_mcp.pages.status import Running
     from amdkernel_mcp.results.history import ListedAttempt
 
 SHOWN = 60
+VERDICTS = (
+    *(
+        "correct",
+        "incorrect",
+        "unverified",
+        "faster",
+        "slower",
+        "inconclusive",
+        "compiled",
+        "compile_error",
+        "profiled",
+    ),
+    *("not_emulated", "invalid"),
+)
+"""What the filter offers; an address may name any."""
 _WIDTH, _HEIGHT, _MARGIN = 120, 24, 3
 
 
@@ -27,7 +46,8 @@ class Row:
 
 @dataclass(frozen=True)
 class Group:
-    """The attempts on one problem, newest first. `points`: their times as a polyline, oldest first; empty without."""
+    """The attempts of one user on one problem, newest first. `points`: their times as a polyline, oldest first; empty
+    without."""
 
     problem: str | None
     rows: Sequence[Row]
@@ -36,29 +56,42 @@ class Group:
     last: float | None = None
     end: tuple[float, float] = (0, 0)
     evidence: str = "not_measured"
+    by: str = ""
 
 
-def attempts_of(engine: Engine, user: str, before: str | None = None) -> dict[str, Any]:
+def attempts_of(running: Running, viewer: Viewer, asked: Asked, boards: Boards) -> dict[str, Any]:
     """What the templates need. A history that cannot be read is a notice, without a path of this server.
 
-    Raises InputError for `before` that names none of this user's attempts.
+    Raises InputError for `before` that names none of the attempts that this viewer may open.
     """
+    empty: dict[str, Any] = {
+        "groups": [],
+        "boards": [],
+        "older": None,
+        "asked": asked,
+        "viewer": viewer,
+        "verdicts": VERDICTS,
+    }
+    attempts = running.engine.attempts
+    filters = {"verdict": asked.verdict, "target": asked.target, "whose": asked.owner}
     try:
-        listed = engine.attempts.list(by=user, before=before, limit=SHOWN)
-        best = engine.attempts.best(by=user)
+        listed = attempts.list(by=viewer.by, before=asked.before, limit=SHOWN, problem=asked.problem, **filters)
+        found = current(boards.seen_by(running, viewer))
     except InputError:
         raise
     except AmdkernelError:
-        return {"groups": [], "best": [], "older": None, "problem_reading": "The history cannot be read at the moment."}
-    return {"groups": group(listed.attempts), "best": best, "older": listed.next, "problem_reading": None}
+        return empty | {"problem_reading": "The history cannot be read at the moment."}
+    older = asked.link(listed.next) if listed.next else None
+    rows = group(listed.attempts)
+    return empty | {"groups": rows, "boards": found, "older": older, "problem_reading": None}
 
 
 def group(listed: Sequence[ListedAttempt]) -> list[Group]:
-    """The groups, the one with the newest attempt first."""
-    of: dict[str | None, list[ListedAttempt]] = {}
+    """The groups, each of a problem and a user, the one with the newest attempt first."""
+    of: dict[tuple[str | None, str], list[ListedAttempt]] = {}
     for each in listed:
-        of.setdefault(each.problem, []).append(each)
-    return [_with_times(problem, rows) for problem, rows in of.items()]
+        of.setdefault((each.problem, each.by), []).append(each)
+    return [replace(_with_times(problem, rows), by=by) for (problem, by), rows in of.items()]
 
 
 def _with_times(problem: str | None, attempts: Sequence[ListedAttempt]) -> Group:

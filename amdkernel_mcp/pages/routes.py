@@ -1,6 +1,7 @@
 """The routes of the page. They are next to /mcp and behind the same checks of host and origin, which the server makes.
 
-Everything but signing in and out and the cancelling of jobs, one's own or as an admin, only reads.
+Everything but signing in and out, starting one's own job again, and the cancelling of jobs, one's own or as an
+admin, only reads.
 """
 
 from __future__ import annotations
@@ -14,12 +15,15 @@ from urllib.parse import parse_qs
 from starlette.responses import FileResponse, JSONResponse, RedirectResponse, Response
 
 from amdkernel_mcp.errors import AmdkernelError, InputError
+from amdkernel_mcp.pages.asked import Asked
 from amdkernel_mcp.pages.attempt import view_of
 from amdkernel_mcp.pages.attempts import attempts_of
+from amdkernel_mcp.pages.leaderboard import Boards
 from amdkernel_mcp.pages.render import FOLDER, HEADERS, Standalone, page
 from amdkernel_mcp.pages.sign_in import Known, SignIn, Verify, Viewer
 from amdkernel_mcp.pages.status import Running, status_of
-from amdkernel_mcp.pages.stream import Streams, live_values
+from amdkernel_mcp.pages.stream import Streams, home_parts, live_values
+from amdkernel_mcp.pages.team import TeamPages, retried
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -31,7 +35,12 @@ _Seen = Callable[["Request", Running, Viewer], Awaitable[Response]]
 Note = Callable[["Request", Viewer | None, str, str | None, Literal["done", "refused"], str | None], None]
 
 FORM_BYTES = 16 << 10
-_STATIC = {"page.css": "text/css", "live.js": "text/javascript", "icon.svg": "image/svg+xml"}
+_STATIC = {
+    "page.css": "text/css",
+    "live.js": "text/javascript",
+    "page.js": "text/javascript",
+    "icon.svg": "image/svg+xml",
+}
 _UNKNOWN = "No token is known by this text. Copy all of it, without spaces."
 
 
@@ -45,17 +54,21 @@ class Pages:
         self._sign_in = sign_in
         self._running = running
         self._streams = Streams(sign_in)
+        self._boards = Boards()
+        self._team = TeamPages(self._boards, self._streams)
 
     def routes(self) -> list[Route]:
         """Path, methods and handler of each route."""
         seen = self._for_viewers
         return [
             ("/", ["GET"], seen(self._home)),
-            ("/events", ["GET"], seen(self._streams.answer)),
+            ("/events", ["GET"], seen(self._events)),
             ("/status.json", ["GET"], seen(self._status)),
             ("/attempts/{attempt}", ["GET"], seen(self._attempt)),
             ("/attempts/{attempt}/profile", ["GET"], seen(self._profile)),
+            *((path, ["GET"], seen(handler)) for path, handler in self._team.routes()),
             ("/jobs/{job}/cancel", ["POST"], seen(self._cancel)),
+            ("/jobs/{job}/retry", ["POST"], seen(self._retry)),
             ("/sign-in", ["POST"], self._open_session),
             ("/sign-out", ["POST"], seen(self._end_session)),
             ("/favicon.ico", ["GET"], _file("icon.svg", _STATIC["icon.svg"])),  # asked for by pages that are not ours
@@ -63,10 +76,14 @@ class Pages:
         ]
 
     async def _home(self, request: Request, running: Running, viewer: Viewer) -> Response:
-        before = request.query_params.get("before")
+        asked = Asked.of(request.query_params)
         status = await asyncio.to_thread(status_of, running, viewer.user, admin=viewer.is_admin)
-        attempts = await asyncio.to_thread(attempts_of, running.engine, viewer.user, before)
+        attempts = await asyncio.to_thread(attempts_of, running, viewer, asked, self._boards)
         return page("home.html", live_values(status, viewer) | attempts)
+
+    async def _events(self, request: Request, running: Running, viewer: Viewer) -> Response:
+        asked = Asked.of(request.query_params)
+        return self._streams.answer(request, viewer, home_parts(running, viewer, asked, self._boards))
 
     async def _status(self, _: Request, running: Running, viewer: Viewer) -> Response:
         status = await asyncio.to_thread(status_of, running, viewer.user, admin=viewer.is_admin)
@@ -74,15 +91,22 @@ class Pages:
 
     async def _attempt(self, request: Request, running: Running, viewer: Viewer) -> Response:
         name = request.path_params["attempt"]
-        shown = await asyncio.to_thread(running.engine.attempts.show, name, by=viewer.user)
-        return page("attempt.html", {"viewer": viewer, "it": shown.attempt, "shown": shown, "view": view_of(shown)})
+        shown = await asyncio.to_thread(running.engine.attempts.show, name, by=viewer.by)
+        self._note_of_another(request, viewer, "page: attempt", shown.attempt["by"])
+        view = await asyncio.to_thread(view_of, shown)
+        return page("attempt.html", {"viewer": viewer, "it": shown.attempt, "shown": shown, "view": view})
+
+    def _note_of_another(self, request: Request, viewer: Viewer, action: str, owner: str) -> None:
+        """Write down that an admin opened what another user made."""
+        if owner != viewer.user:
+            self._note(request, viewer, action, None, "done", owner)
 
     async def _profile(self, request: Request, running: Running, viewer: Viewer) -> Response:
         def made() -> Standalone:
             from amdkernel_mcp.pages.profile import recorded_page
             from amdkernel_mcp.profiling.kept_details import kept_details
 
-            attempt = running.engine.attempts.show(request.path_params["attempt"], by=viewer.user).attempt
+            attempt = running.engine.attempts.show(request.path_params["attempt"], by=viewer.by).attempt
             return recorded_page(attempt, kept_details(running.engine.answers, attempt["id"]))
 
         return (await asyncio.to_thread(made)).answer()
@@ -93,11 +117,18 @@ class Pages:
         if not viewer.may_cancel:
             self._note(request, viewer, "page: cancel", request.path_params["job"], "refused", None)
             return _message(viewer, 403, "Not cancelled", "This needs a token with a scope that starts jobs.")
-        whose = None if viewer.is_admin else viewer.user
-        job = await asyncio.to_thread(running.jobs.find, request.path_params["job"], whose)
+        job = await asyncio.to_thread(running.jobs.find, request.path_params["job"], viewer.by)
         await asyncio.to_thread(running.jobs.cancel, job)
         self._note(request, viewer, "page: cancel", job.id, "done", None if job.owner == viewer.user else job.owner)
         return RedirectResponse("/", 303)
+
+    async def _retry(self, request: Request, running: Running, viewer: Viewer) -> Response:
+        if not self._sign_in.is_own_form(viewer, (await _form(request)).get("csrf", "")):
+            return _message(viewer, 403, "Not started", "This page was too old. Open the job and try again.")
+        answer = await retried(request.path_params["job"], running, viewer)
+        done: Literal["done", "refused"] = "done" if answer.status_code == 303 else "refused"
+        self._note(request, viewer, "page: retry", request.path_params["job"], done, None)
+        return answer
 
     async def _open_session(self, request: Request) -> Response:
         back = RedirectResponse("/", 303)

@@ -50,6 +50,13 @@ class Viewer:
     may_see: bool = True
     may_cancel: bool = True
     is_admin: bool = False
+    scopes: frozenset[str] | None = None
+    """Of the token; None without tokens, where everything is allowed."""
+
+    @property
+    def by(self) -> str | None:
+        """Whose attempts and jobs may be opened; None: anyone's."""
+        return None if self.is_admin else self.user
 
 
 @dataclass(frozen=True)
@@ -121,4 +128,5 @@ class SignIn:
 
 def _viewer(known: Known, csrf: str, *, signed_in: bool) -> Viewer:
     may_see, may_cancel = bool(known.scopes & SEE), bool(known.scopes & CANCEL)
-    return Viewer(f"user:{known.user}", csrf, signed_in, may_see, may_cancel, ADMIN in known.scopes)
+    admin = ADMIN in known.scopes
+    return Viewer(f"user:{known.user}", csrf, signed_in, may_see, may_cancel, admin, known.scopes)

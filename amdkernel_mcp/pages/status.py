@@ -18,6 +18,7 @@ from amdkernel_mcp.results.server import LeaseState, RunningJob, ServerStatus, S
 
 if TYPE_CHECKING:
     from amdkernel_mcp.engine.engine import Engine
+    from amdkernel_mcp.jobs.request import Request
     from amdkernel_mcp.jobs.store import JobStore
     from amdkernel_mcp.leases.gpu_leases import GpuLeases
 
@@ -37,6 +38,10 @@ class Running:
     leases: GpuLeases
     users: Callable[[], UserList] = field(default=lambda: UserList(users=[]))
     quotas: Quotas = field(default_factory=Quotas)
+    explain: Callable[[BaseException], str] = str
+    """Why a job failed, in words that may be shown."""
+    refuse: Callable[[frozenset[str], Request], None] = field(default=lambda *_: None)
+    """Raises InputError unless a token with these scopes may start such a job."""
 
 
 class Targets:
@@ -74,7 +79,7 @@ class Targets:
 
 
 def status_of(server: Running, user: str, *, admin: bool = False) -> ServerStatus:
-    """The server as `user` sees it; `admin`: with all users and the ids of all jobs.
+    """The server as `user` sees it; `admin`: with all users and what all jobs do.
     Raises InfrastructureError, SettingsError."""
     seen = server.jobs.overview()
 
@@ -88,13 +93,17 @@ def status_of(server: Running, user: str, *, admin: bool = False) -> ServerStatu
             "owner": job.owner,
             "verb": job.request.verb,
             "target": target,
-            "problem": job.request.problem if mine else None,
+            "problem": job.request.problem if mine or admin else None,
             "seconds": max(0.0, round(seen.now_s - (seen.now_s if since is None else since), 3)),
         }
 
     away = {host.name for host in server.engine.workers.hosts() if (host.left_s or 0.0) > AWAY_S}
     running = [
-        RunningJob(**about(job, job.begun_s), progress=job.progress if job.owner == user else None)
+        RunningJob(
+            **about(job, job.begun_s),
+            state="waits_for_gpu" if job.work.used.waits else "running",
+            progress=job.progress if admin or job.owner == user else None,
+        )
         for job in seen.running
     ]
     waiting = [

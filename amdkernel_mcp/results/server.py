@@ -8,19 +8,22 @@ from amdkernel_mcp.results.quantity import Evidence, Interval, Result
 
 
 class RunningJob(Result):
-    """A job that runs. Only its owner gets its problem and progress; an admin also its id."""
+    """A job that runs. Only its owner and an admin get its id, problem and progress."""
 
     id: str | None = None
     owner: str
     verb: str
     target: str | None = Field(description="Null: a compile, which needs none")
     problem: str | None = None
+    state: Literal["running", "waits_for_gpu"] = Field(
+        default="running", description="`waits_for_gpu`: it has begun, and others hold its GPU now"
+    )
     progress: str | None = None
     seconds: float = Field(description="Since it began")
 
 
 class WaitingJob(Result):
-    """A job that waits. Only its owner gets its problem; an admin also its id."""
+    """A job that waits. Only its owner and an admin get its id and problem."""
 
     id: str | None = None
     owner: str

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import logging
 from collections.abc import AsyncIterator, Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,16 +34,17 @@ from amdkernel_mcp.pages.sign_in import SignIn
 from amdkernel_mcp.pages.status import Running, Targets
 from amdkernel_mcp.results.access import UserList
 from amdkernel_mcp.server.admission.limits import REQUEST_BURST, REQUESTS_PER_S
+from amdkernel_mcp.server.admission.permissions import needed, refuse_without
 from amdkernel_mcp.server.audited import Audited, noting
 from amdkernel_mcp.server.completion import complete
 from amdkernel_mcp.server.delivery.deliver import Delivery, ExitCodes
-from amdkernel_mcp.server.delivery.errors import OneLine
+from amdkernel_mcp.server.delivery.errors import OneLine, explained
 from amdkernel_mcp.server.examinations import Examinations
 from amdkernel_mcp.server.health import Health
 from amdkernel_mcp.server.json_log import log_job
 from amdkernel_mcp.server.metrics import Counts
 from amdkernel_mcp.server.rewards import add_reward_route
-from amdkernel_mcp.server.schemas import PlainSchemas
+from amdkernel_mcp.server.schemas import PlainSchemas, UnlistedReports
 from amdkernel_mcp.server.selection import SelectedTools
 from amdkernel_mcp.server.session import Session
 from amdkernel_mcp.server.workers import noted_in, seen_in, worker_route
@@ -93,7 +95,7 @@ def build_server(
 
     hidden = {} if local else {str(settings.data_dir): "(data_dir)", str(settings.cache_dir): "(cache_dir)"}
     running: list[Running] = []
-    counts = Counts()
+    counts = Counts(None if local else settings.data_dir / "metrics.json")
 
     def watch(job: Job) -> None:
         counts.job_ended(job)
@@ -118,7 +120,13 @@ def build_server(
         )
         quotas = Quotas.of(settings)
         examinations = Examinations(settings.max_workers, quotas.queued)
-        running.append(Running(worker, jobs, targets, settings.default_target, leases, users, quotas))
+        running.append(
+            Running(
+                *(worker, jobs, targets, settings.default_target, leases, users, quotas),
+                explain=lambda error: explained(error, hidden),
+                refuse=partial(_refuse_job, settings.default_target),
+            )
+        )
         if not local and auth is not None:
             worker.workers.open(noted_in(audit), await anyio.to_thread.run_sync(seen_in, audit))
         try:
@@ -128,6 +136,7 @@ def build_server(
             yield {"session": session}
         finally:
             running.clear()
+            counts.save()
             examinations.close()
             jobs.close()
             leases.close()
@@ -155,6 +164,7 @@ def build_server(
             SelectedTools(settings, [name for folder in folders for name in _names_of(folder)]),
             Delivery(hidden),
             PlainSchemas(),
+            UnlistedReports(),
             limit,
         ],
     )
@@ -172,7 +182,9 @@ def build_server(
 
 def _names_of(folder: Path) -> list[str]:
     """The names of the tools, which are those of their files."""
-    return sorted(file.stem for file in folder.glob("[a-z]*.py") if file.stem not in ("documentation", "prompts"))
+    return sorted(
+        file.stem for file in folder.glob("[a-z]*.py") if file.stem not in ("documentation", "prompts", "reports")
+    )
 
 
 def _add_pages(
@@ -188,6 +200,12 @@ def _add_pages(
         *Health(sign_in, running, counts).routes(),
     ]:
         server.custom_route(path, methods=[*methods], include_in_schema=False)(handler)
+
+
+def _refuse_job(default_target: str, scopes: frozenset[str], request: Request) -> None:
+    """The rule of the tools, for a job that a page starts again."""
+    tool = verb_named(request.verb).tool
+    refuse_without(needed(tool, request.arguments.get("target"), default_target=default_target), scopes, tool)
 
 
 def _load_tools(folder: Path) -> FileSystemProvider:

@@ -55,6 +55,7 @@ class Health:
         if running is None:
             return PlainTextResponse("the server is starting or ending\n", status_code=503)
         gpus, held = await asyncio.to_thread(_gpus, running)
+        await asyncio.to_thread(self._counts.save)  # first: a restart takes nothing back
         text, kind = await asyncio.to_thread(exposition, self._counts, running.jobs.overview(), gpus, held)
         return Response(text, headers={"content-type": kind})
 

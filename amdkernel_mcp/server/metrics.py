@@ -2,33 +2,79 @@
 
 from __future__ import annotations
 
+import json
+import os
 import threading
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING, Any
 
 from amdkernel_mcp.jobs.job import Job
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from prometheus_client.metrics_core import Metric
 
     from amdkernel_mcp.jobs.overview import Overview
     from amdkernel_mcp.leases.gpu_health import KnownGpu
 
 _BUCKETS = (0.1, 0.5, 1.0, 5.0, 15.0, 60.0, 300.0, 900.0, 3600.0)
+_VERSION = 1  # of the file
 LANES = ("gpu", "emulator", "compile")
 
 
 class Counts:
-    """What the jobs of this process came to. Thread-safe and quick: the job store calls it under its lock."""
+    """What the jobs of a data folder came to. Thread-safe and quick: the job store calls it under its lock.
 
-    def __init__(self) -> None:
+    Whoever reads them and saves them then finds at least as many after a restart, also after one that was not in order.
+    """
+
+    def __init__(self, file: Path | None = None) -> None:
+        """`file`: where they are kept; one that cannot be read, or of another version, is as none."""
+        self._file = file
+        self._saved = b""
         self._lock = threading.Lock()
         self._jobs: Counter[tuple[str, str]] = Counter()
         self._verdicts: Counter[tuple[str, str]] = Counter()
         self._errors: Counter[tuple[str, str]] = Counter()
         self._waits = {lane: _Histogram() for lane in LANES}
         self._runs: dict[str, _Histogram] = {}
+        if file is not None:
+            with suppress(OSError, ValueError, TypeError, KeyError):
+                self._load(json.loads(file.read_bytes()))
+
+    def save(self) -> None:
+        """Keep them. A disk that is full costs the counts of this process after a restart, and nothing now."""
+        if self._file is None:
+            return
+        with self._lock:
+            counted = [[*map(list, each.items())] for each in self._counters()]
+            timed = [{name: each.saved() for name, each in times.items()} for times in (self._waits, self._runs)]
+        text = json.dumps({"version": _VERSION, "counted": counted, "timed": timed}).encode()
+        if text == self._saved:
+            return
+        with suppress(OSError):
+            self._file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            new = self._file.with_suffix(f".{os.getpid()}.new")
+            with open(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as opened:
+                opened.write(text)
+            new.replace(self._file)
+            self._saved = text
+
+    def _counters(self) -> tuple[Counter[tuple[str, str]], ...]:
+        return self._jobs, self._verdicts, self._errors
+
+    def _load(self, saved: Mapping[str, Any]) -> None:
+        if saved["version"] != _VERSION:
+            return
+        counters = [{(str(a), str(b)): int(number) for (a, b), number in rows} for rows in saved["counted"]]
+        timed = [{name: _Histogram(**each) for name, each in times.items()} for times in saved["timed"]]
+        for counter, known in zip(self._counters(), counters, strict=True):
+            counter.update(known)
+        self._waits |= {lane: each for lane, each in timed[0].items() if lane in LANES}
+        self._runs |= timed[1]
 
     def job_ended(self, job: Job) -> None:
         """Count a job that has ended."""
@@ -72,9 +118,15 @@ class Counts:
 
 
 class _Histogram:
-    def __init__(self) -> None:
-        self._counts = [0] * (len(_BUCKETS) + 1)
-        self.total_s = 0.0
+    def __init__(self, counts: Sequence[int] = (), total_s: float = 0.0) -> None:
+        """Raises ValueError for another number of buckets."""
+        self._counts = [int(number) for number in counts] or [0] * (len(_BUCKETS) + 1)
+        if len(self._counts) != len(_BUCKETS) + 1:
+            raise ValueError("another number of buckets")
+        self.total_s = float(total_s)
+
+    def saved(self) -> dict[str, Any]:
+        return {"counts": self._counts[:], "total_s": self.total_s}
 
     def add(self, seconds: float) -> None:
         self._counts[sum(seconds > limit for limit in _BUCKETS)] += 1

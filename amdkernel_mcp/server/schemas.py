@@ -8,9 +8,10 @@ The server still takes an explicit null: it validates by the tool's own signatur
 from collections.abc import Sequence
 from typing import Any
 
+from fastmcp.resources import Resource, ResourceTemplate
 from fastmcp.server.middleware import CallNext, Middleware, MiddlewareContext
 from fastmcp.tools import Tool
-from mcp_types import ListToolsRequest
+from mcp_types import ListResourcesRequest, ListResourceTemplatesRequest, ListToolsRequest
 
 # Claude Code then has the tools in its prompt from the first turn, however the server was added to it.
 _META = {"anthropic/alwaysLoad": True}
@@ -35,6 +36,26 @@ class PlainSchemas(Middleware):
             )
             for tool in await call_next(context)
         ]
+
+
+class UnlistedReports(Middleware):
+    """Lists no `ui://` resource: a tool names it to the clients that can show one, and the others see what they did."""
+
+    async def on_list_resources(
+        self,
+        context: MiddlewareContext[ListResourcesRequest],
+        call_next: CallNext[ListResourcesRequest, Sequence[Resource]],
+    ) -> Sequence[Resource]:
+        """The resources that a user attaches."""
+        return [each for each in await call_next(context) if not str(each.uri).startswith("ui://")]
+
+    async def on_list_resource_templates(
+        self,
+        context: MiddlewareContext[ListResourceTemplatesRequest],
+        call_next: CallNext[ListResourceTemplatesRequest, Sequence[ResourceTemplate]],
+    ) -> Sequence[ResourceTemplate]:
+        """The same of templates."""
+        return [each for each in await call_next(context) if not each.uri_template.startswith("ui://")]
 
 
 def inlined(schema: dict[str, Any]) -> dict[str, Any]:

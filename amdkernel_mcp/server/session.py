@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 from amdkernel_mcp import bundled
 from amdkernel_mcp.engine.tuning.shapes import read_table
 from amdkernel_mcp.engine.verbs.table import VERB_NAMED, AnsweredJob
-from amdkernel_mcp.errors import AmdkernelError, DatabaseError, InputError, JobError
+from amdkernel_mcp.errors import DatabaseError, InputError, JobError
 from amdkernel_mcp.jobs.job import FINISHED, Job
 from amdkernel_mcp.jobs.request import Request
 from amdkernel_mcp.jobs.store import JobStore
@@ -274,11 +274,9 @@ class Session:
                 await ctx.report_progress(round(loop.time() - start, 3), message=job.progress or job.status)
 
     def _why(self, error: BaseException | None) -> str | None:
-        from amdkernel_mcp.server.delivery.errors import INTERNAL, describe, for_other_machines
+        from amdkernel_mcp.server.delivery.errors import explained
 
-        if error is None:
-            return None
-        return for_other_machines(describe(error), self._hidden) if isinstance(error, AmdkernelError) else INTERNAL
+        return None if error is None else explained(error, self._hidden)
 
     def _fit(self, result: _R) -> _R:
         result = truncate(result, self._results_dir)

@@ -367,3 +367,16 @@ def test_a_compile_that_takes_all_memory_is_a_diagnostic_and_not_remembered(
     assert not result.ok
     assert result.diagnostics[0].message == "the compiler ran out of memory and was killed"
     assert not list((tmp_path / "compile").rglob("*"))
+
+
+NOTE = r"""
+extern "C" __global__ void k(float* a) {
+  asm volatile(".pushsection .note.x,\"a\",@note\n.long 7, 4, 32\n.asciz \"AMDGPU\"\n"
+               ".byte 0\n.long 0xc1c1c1c1\n.popsection");
+}
+"""
+
+
+def test_a_note_that_a_kernel_forged_is_a_fault_of_the_kernel(compiler: Compiler) -> None:
+    [error] = errors_of(compiler, NOTE)
+    assert "the code object cannot be read" in error.message

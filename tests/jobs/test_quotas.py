@@ -10,6 +10,7 @@ import pytest
 
 from amdkernel_mcp.config import load_settings
 from amdkernel_mcp.errors import DatabaseError, SettingsError
+from amdkernel_mcp.hardware.reserved_times import read_time
 from amdkernel_mcp.jobs.job import Job
 from amdkernel_mcp.jobs.lanes import JOBS_PER_GPU
 from amdkernel_mcp.jobs.pools import Pools
@@ -245,3 +246,25 @@ def test_a_user_of_two_classes_and_a_gpu_of_two_are_refused(tmp_path: Path) -> N
     for twice in ({"users": ["lead"]}, {"users": [], "gpus": ["gpu2"]}):
         with pytest.raises(SettingsError, match="is in the class leads as well"):
             of_settings(tmp_path, classes=TWO_CLASSES | {"more": twice})
+
+
+def test_a_reservation_with_times_holds_at_them_alone(stores: Stores) -> None:
+    now = [0.0]  # Thursday, 1 January 1970
+    lead = frozenset({"user:lead"})
+    window = [read_time("thu 08:00-18:00")]
+    quotas = Quotas(reserved={"gpu1:0": lead}, when={"gpu1:0": window}, clock=lambda: now[0])
+    store = stores(quotas=quotas)
+    for _ in range(JOBS_PER_GPU):
+        assert submit(store, 0, "user:ann", target="gpu1:0").status == "running"
+    waits = submit(store, 0, "user:bob", target="gpu1:0")
+    now[0] = 12 * 3600.0
+    with pytest.raises(QuotaError, match=r"reserved for other users \(thu 08:00-18:00, UTC\)"):
+        submit(store, 0, "user:ann", target="gpu1:0")
+    assert not quotas.may_use("user:bob", "gpu1:0")
+    assert quotas.may_use("user:lead", "gpu1:0")
+    store.cancel(next(job for job in store.overview().running if job.owner == "user:ann"))
+    wait_until(lambda: len(store.overview().running) < JOBS_PER_GPU)
+    assert waits.status == "queued", "it was accepted before, and the hours of others have begun"
+    now[0] = 20 * 3600.0
+    assert submit(store, 0, "user:bob", target="gpu1:0").status in ("running", "queued")
+    wait_until(lambda: waits.status == "running")

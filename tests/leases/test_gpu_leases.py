@@ -170,14 +170,17 @@ def test_without_a_database_there_is_no_lease(tmp_path: Path) -> None:
 
 def test_a_cancelled_wait_leaves_the_queue(here: GpuLeases, there: GpuLeases, gpu: str) -> None:
     first, _ = here.ask(gpu, "exclusive", "ann")
-    token, said = Cancellation(), []
+    token, said, waits = Cancellation(), [], []
 
     def say(text: str) -> None:
         said.append(text)
+        waits.append(work.used.waits)
         token.cancel()
 
-    with pytest.raises(CancelledWorkError), lease(there, gpu, "exclusive", Work("bob", token, say)):
+    work = Work("bob", token, say)
+    with pytest.raises(CancelledWorkError), lease(there, gpu, "exclusive", work):
         pass
+    assert (waits, work.used.waits) == ([1], 0), "its state says that it waits, for as long as it does"
     assert "waiting for the GPU: 1 before this one" in said[0]
     third, _ = here.ask(gpu, "exclusive", "ann")
     assert here.end(first)

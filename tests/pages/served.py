@@ -55,6 +55,7 @@ class Served:
     leases: GpuLeases
     answers: CacheFolder
     workers: WorkerHub
+    engine: Engine
     clients: list[TestClient] = field(default_factory=list)
 
     def client(self, token: str | None = None) -> TestClient:
@@ -71,9 +72,10 @@ class Served:
         return self.jobs.submit(owner, Request("check", arguments)).id
 
     def attempt(self, by: str = "user:ann", **changes: Any) -> Attempt:
-        """An attempt in the history. `text`: of its kernel file; `problem`: a name."""
+        """An attempt in the history. `text`: of its kernel file; `problem`: a name; `judged`: its hash."""
         source = self.history.artefacts.keep(changes.pop("text", "// kernel\n").encode())
-        problem = ProblemUsed(name=changes.pop("problem", "vector_add"), files={})
+        used = {"name": changes.pop("problem", "vector_add"), "hash": changes.pop("judged", None)}
+        problem = ProblemUsed(files={}, **used)
         made = Attempt.model_validate({
             "id": new_id(), "verb": "check", "created": now(), "by": by, "parent": None, "version": "0",
             "file_name": "k.hip", "source": source, "baseline": None, "problem": problem, "target": "emulator:gfx942",
@@ -136,7 +138,7 @@ def served(folder: Path, *, tokens: bool = True) -> Iterator[Served]:
     sign_in = SignIn(verify if tokens else None)
     all_routes = [*Pages(sign_in, lambda: running, note).routes(), *Health(sign_in, lambda: running, counts).routes()]
     app = Starlette(routes=[Route(path, handler, methods=[*methods]) for path, methods, handler in all_routes])
-    here = Served(app, jobs, history, names, gate, scopes, noted, leases, engine.answers, engine.workers)
+    here = Served(app, jobs, history, names, gate, scopes, noted, leases, engine.answers, engine.workers, engine)
     try:
         yield here
     finally:

@@ -117,6 +117,6 @@ def test_an_admin_sees_all_of_each_user_on_a_phone(here: Served, browser: Chromi
     for width in (1280, 380):
         browser.look(width, 900, "light")
         cut = "((box) => box.scrollWidth - box.clientWidth)(document.querySelector('.users').parentElement)"
-        assert browser.run(cut) <= 0, f"{width} px: some of it is out of sight"
+        browser.wait_for(f"{cut} <= 0")  # nothing is out of sight
     named = "getComputedStyle(document.querySelector('.users td:last-child'), '::before').content"
     assert "GPU time" in str(browser.run(named)), "without the head of the table each figure has its name"

@@ -78,6 +78,8 @@ def _targets(status: ServerStatus) -> RenderableType:
 
 def _job(job: RunningJob) -> Text:
     text = Text(" ".join(filter(None, [job.verb, job.problem])))
+    if job.state == "waits_for_gpu":
+        text.append("  waits for the GPU", "yellow")
     return text.append(f"  {job.progress}", "dim") if job.progress else text
 
 

@@ -21,6 +21,7 @@ from amdkernel_mcp.config import Settings
 from amdkernel_mcp.debian import Release, find_release, host_allows_expired, keyring
 from amdkernel_mcp.errors import ToolchainError
 from amdkernel_mcp.execution.docker.image import hip_release
+from amdkernel_mcp.execution.setup.downloaded import watched
 from amdkernel_mcp.progress import Progress
 
 _CHUNK = 1 << 20
@@ -127,7 +128,10 @@ def root_file_system(system: DebianSystem, progress: Progress) -> Iterator[Itera
             f"installing {system.main_part} from Debian {system.described}: {len(system.packages)} packages "
             f"and their dependencies (about {_DOWNLOAD_MB[system.hip is None]} MB)"
         )
-        with byte_stream(command, scratch, system.date, progress) as pieces:
+        with (
+            watched(scratch, _DOWNLOAD_MB[system.hip is None] * 1_000_000, progress),
+            byte_stream(command, scratch, system.date, progress) as pieces,
+        ):
             yield pieces
     finally:
         shutil.rmtree(scratch, ignore_errors=True)

@@ -25,9 +25,12 @@ const events = new EventSource(connection.dataset.events + location.search);
 events.onopen = () => say("open", "live");
 events.onerror = () => say("lost", "connection lost, trying again");
 events.addEventListener("signed_out", () => { events.close(); location.reload(); });
-for (const name of ["live", "attempts"])
+for (const name of ["live", "best", "users", "attempts", "job"])
   events.addEventListener(name, (event) => {
     const part = document.getElementById(name);
+    const open = [...part.querySelectorAll("details[open]")].map((each) => each.id);
     part.innerHTML = event.data;
+    for (const id of open) document.getElementById(id)?.setAttribute("open", "");
     stamp(part);
+    localise(part);
   });

@@ -21,5 +21,9 @@ function filter(input) {
   }
 }
 
-for (const button of document.querySelectorAll(".pick")) button.addEventListener("click", () => pick(button));
-for (const input of document.querySelectorAll(".filter")) input.addEventListener("input", () => filter(input));
+function bind(root) {
+  for (const button of root.querySelectorAll(".pick")) button.addEventListener("click", () => pick(button));
+  for (const input of root.querySelectorAll(".filter")) input.addEventListener("input", () => filter(input));
+}
+
+bind(document);

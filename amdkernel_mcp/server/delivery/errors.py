@@ -32,6 +32,11 @@ def describe(error: AmdkernelError) -> str:
     return f"{text}\nHint: {error.hint}" if error.hint else text
 
 
+def explained(error: BaseException, folders: Mapping[str, str]) -> str:
+    """Why a job failed, for its owner; a fault of the server is not explained. `folders`: see `for_other_machines`."""
+    return for_other_machines(describe(error), folders) if isinstance(error, AmdkernelError) else INTERNAL
+
+
 def for_other_machines(text: str, folders: Mapping[str, str]) -> str:
     """What a caller elsewhere reads: names of the server's folders for their paths, and where a hint's command is run.
 

@@ -1,0 +1,160 @@
+"""Two attempts side by side: which is faster, what bounds them, which counters moved, which findings went and came."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import log
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from amdkernel_mcp.results.history import AttemptShown
+
+MOST_COUNTERS = 200
+
+
+@dataclass(frozen=True)
+class Moved:
+    """A number of both. `times`: the second divided by the first; None where one is missing or 0."""
+
+    name: str
+    unit: str
+    evidence: str
+    first: float | None
+    second: float | None
+
+    @property
+    def times(self) -> float | None:
+        """The second divided by the first."""
+        return self.second / self.first if self.first and self.second else None
+
+    @property
+    def change(self) -> float:
+        """How much it moved, for the order: a number that appeared or went moved most."""
+        if self.first == self.second:
+            return 0.0
+        return abs(log(abs(self.times))) if self.times else 1e9
+
+
+def compared(first: AttemptShown, second: AttemptShown) -> dict[str, Any]:
+    """What the template needs. `second`: with the difference from `first`."""
+    a, b = (shown.attempt.get("answer") or {} for shown in (first, second))
+    counters = sorted(_moved(_counters(a), _counters(b)), key=lambda each: -each.change)
+    limits = _moved(_limits(a), _limits(b))
+    findings, diagnosis = (_gone_and_come(_said(a, key), _said(b, key)) for key in ("findings", "diagnosis"))
+    return {
+        "a": _head(first),
+        "b": _head(second),
+        "times": _times(first.attempt, second.attempt),
+        "limits": sorted(limits, key=lambda each: -max(each.first or 0.0, each.second or 0.0))[:8],
+        "moved": [each for each in counters if each.change][:MOST_COUNTERS],
+        "same": sum(not each.change for each in counters),
+        "findings": findings,
+        "diagnosis": diagnosis,
+        "diff": diff_of(second.diff),
+    }
+
+
+def diff_of(diff: str | None) -> list[tuple[str, str]]:
+    """The class and the text of each line of a unified diff, without the two lines that name the files."""
+    lines = (diff or "").splitlines()
+    begin = 2 if [line[:4] for line in lines[:2]] == ["--- ", "+++ "] else 0
+    return [(_kind(line), line) for line in lines[begin:]]
+
+
+def _kind(line: str) -> str:
+    return {"@": "at", "+": "came", "-": "went"}.get(line[:1], "same")
+
+
+def _head(shown: AttemptShown) -> dict[str, Any]:
+    it = shown.attempt
+    answer = it.get("answer") or {}
+    return {
+        "it": it,
+        "time": answer.get("time_us") if (answer.get("time_us") or {}).get("value") is not None else None,
+        "span": answer.get("modelled_us"),
+        "reason": answer.get("reason") or "",
+    }
+
+
+def _times(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any]:
+    """How many times as fast the second is, or why that cannot be said."""
+    a, b = ((one.get("answer") or {}) for one in (first, second))
+    times = [(answer.get("time_us") or {}) for answer in (a, b)]
+    if any(not time.get("value") for time in times):
+        return {"factor": None, "why": "One of them was not timed, so no times are compared."}
+    names = {"problem": "problems", "target": "targets", "case": "cases", "evidence": "kinds of evidence"}
+    told = [
+        {
+            "problem": (one.get("problem") or {}).get("hash") or (one.get("problem") or {}).get("name"),
+            "target": one.get("target"),
+            "case": answer.get("case"),
+            "evidence": time["evidence"],
+        }
+        for one, answer, time in ((first, a, times[0]), (second, b, times[1]))
+    ]
+    differ = [name for key, name in names.items() if told[0][key] != told[1][key]]
+    if differ:
+        return {"factor": None, "why": f"Their times are of other {' and '.join(differ)}, so they are not compared."}
+    spans = [span for answer in (a, b) if (span := answer.get("modelled_us"))]
+    if len(spans) == 2:
+        apart = spans[1]["high"] < spans[0]["low"] or spans[0]["high"] < spans[1]["low"]
+        why = "the intervals of the times are apart" if apart else "the intervals of the times overlap: no verdict"
+    else:
+        why = "two separate runs: a hint, no verdict. A benchmark with the first as its baseline times both in turns"
+    return {"factor": times[0]["value"] / times[1]["value"], "why": why}
+
+
+def _counters(answer: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    kernels = answer.get("kernels")
+    if not isinstance(kernels, list) or not kernels:
+        return dict(answer.get("counters") or {})
+    found: dict[str, Mapping[str, Any]] = {}
+    for kernel in kernels:
+        prefix = "" if len(kernels) == 1 else f"{kernel.get('name', '')}: "
+        found |= {f"{prefix}{name}": each for name, each in (kernel.get("metrics") or {}).items()}
+    return found
+
+
+def _limits(answer: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
+    return {
+        name.replace("_", " "): {**each, "unit": "us"}
+        for name, each in (answer.get("limits_us") or {}).items()
+        if each.get("value") is not None
+    }
+
+
+def _moved(a: Mapping[str, Mapping[str, Any]], b: Mapping[str, Mapping[str, Any]]) -> list[Moved]:
+    return [
+        Moved(
+            name,
+            str({**a, **b}[name].get("unit") or ""),
+            str({**a, **b}[name].get("evidence") or ""),
+            _value(a.get(name)),
+            _value(b.get(name)),
+        )
+        for name in dict.fromkeys([*b, *a])
+    ]
+
+
+def _value(metric: Mapping[str, Any] | None) -> float | None:
+    value = (metric or {}).get("value")
+    return float(value) if isinstance(value, int | float) else None
+
+
+def _said(answer: Mapping[str, Any], key: str) -> dict[str, str]:
+    """By what makes two findings the same one: not its line, which moves with the text."""
+    if key == "diagnosis":
+        return {str(each.get("finding", "")): str(each.get("because", "")) for each in answer.get(key) or ()}
+    return {
+        f"{str(each.get('kind', '')).replace('_', ' ')}: {each.get('message', '')}": ""
+        for each in answer.get(key) or ()
+    }
+
+
+def _gone_and_come(a: Mapping[str, str], b: Mapping[str, str]) -> dict[str, list[tuple[str, str]]]:
+    return {
+        "gone": [(name, a[name]) for name in a if name not in b],
+        "come": [(name, b[name]) for name in b if name not in a],
+        "stayed": [(name, b[name]) for name in b if name in a],
+    }

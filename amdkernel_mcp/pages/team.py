@@ -1,0 +1,243 @@
+"""The pages of a team: a problem with its boards, the use of GPUs, two attempts side by side, jobs and their logs."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Awaitable, Callable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from starlette.responses import RedirectResponse, Response
+
+from amdkernel_mcp.errors import AmdkernelError, InputError, JobError
+from amdkernel_mcp.jobs.job import FINISHED
+from amdkernel_mcp.pages.compare import compared
+from amdkernel_mcp.pages.drawn import DAYS, plot_of, week_of
+from amdkernel_mcp.pages.leaderboard import gpus_of
+from amdkernel_mcp.pages.render import fragment, page
+
+if TYPE_CHECKING:
+    from starlette.requests import Request
+
+    from amdkernel_mcp.jobs.job import Job
+    from amdkernel_mcp.pages.drawn import GpuWeek
+    from amdkernel_mcp.pages.leaderboard import Board, Boards
+    from amdkernel_mcp.pages.sign_in import Viewer
+    from amdkernel_mcp.pages.status import Running
+    from amdkernel_mcp.pages.stream import Part, Parts, Streams
+
+Seen = Callable[["Request", "Running", "Viewer"], Awaitable[Response]]
+MOST_JOBS = 50
+_WHOLE_HASH = re.compile(r"(sha256:[0-9a-f]{12})[0-9a-f]{52}")
+
+
+class TeamPages:
+    """Their handlers."""
+
+    def __init__(self, boards: Boards, streams: Streams) -> None:
+        self._boards = boards
+        self._streams = streams
+
+    def routes(self) -> list[tuple[str, Seen]]:
+        """Path and handler; all only read."""
+        return [
+            ("/problems/{problem}", self._problem),
+            ("/gpus", self._gpus),
+            ("/compare", self._compare),
+            ("/jobs", self._jobs),
+            ("/jobs/{job}", self._job),
+            ("/jobs/{job}/events", self._job_events),
+        ]
+
+    async def _problem(self, request: Request, running: Running, viewer: Viewer) -> Response:
+        name, query = request.path_params["problem"], request.query_params
+        values = await asyncio.to_thread(
+            problem_view, running, viewer, self._boards, name, query.get("gpu") or None, query.get("evidence") or None
+        )
+        return page("problem.html", values)
+
+    async def _gpus(self, _: Request, running: Running, viewer: Viewer) -> Response:
+        weeks = await asyncio.to_thread(weeks_of, running)
+        return page("gpus.html", {"viewer": viewer, "weeks": weeks, "days": DAYS})
+
+    async def _compare(self, request: Request, running: Running, viewer: Viewer) -> Response:
+        first, second = (request.query_params.get(name, "").strip() for name in ("a", "b"))
+        if not (first and second):
+            raise InputError("A comparison needs two attempts.")
+
+        def found() -> dict[str, Any]:
+            show = running.engine.attempts.show
+            return compared(show(first, by=viewer.by), show(second, other=first, by=viewer.by))
+
+        return page("compare.html", {"viewer": viewer} | await asyncio.to_thread(found))
+
+    async def _jobs(self, _: Request, running: Running, viewer: Viewer) -> Response:
+        found = await asyncio.to_thread(running.jobs.list, viewer.user, MOST_JOBS)
+        return page("jobs.html", {"viewer": viewer, "jobs": [_job_view(job, running) for job in found]})
+
+    async def _job(self, request: Request, running: Running, viewer: Viewer) -> Response:
+        job = await asyncio.to_thread(running.jobs.find, request.path_params["job"], viewer.by)
+        view = await asyncio.to_thread(_job_view, job, running)
+        return page("job_page.html", {"viewer": viewer, "job": view, "may_retry": _may_retry(job, viewer)})
+
+    async def _job_events(self, request: Request, running: Running, viewer: Viewer) -> Response:
+        job = await asyncio.to_thread(running.jobs.find, request.path_params["job"], viewer.by)
+        return self._streams.answer(request, viewer, job_parts(job.id, running, viewer))
+
+
+def problem_view(
+    running: Running, viewer: Viewer, boards: Boards, name: str, gpu: str | None, evidence: str | None
+) -> dict[str, Any]:
+    """What `problem.html` needs. Raises InputError where the viewer sees no time on a problem of this name."""
+    seen = [each for each in boards.seen_by(running, viewer) if each.problem == name]
+    if not seen:
+        raise InputError(f"No timed kernel of a problem {name[:100]} that you may see.")
+    gpus, sight = gpus_of(running.targets.get()), boards.sight(running, viewer)
+    timed = [each for each in running.engine.attempts.timed(name) if sight.sees(each)]
+    shown = []
+    for board in _in_order(seen):
+        if gpu in (None, board.gpu) and evidence in (None, board.evidence):
+            own = _key(board)
+            of_board = [
+                each
+                for each in timed
+                if (gpus.get(each.target, each.target), each.evidence, each.timed_case, each.problem_hash) == own
+            ]
+            shown.append({"board": board, "plot": plot_of(of_board), "pairs": _pairs(board, of_board, viewer)})
+    return {
+        "viewer": viewer,
+        "name": name,
+        "shown": shown,
+        "gpus": sorted({each.gpu for each in seen}),
+        "kinds": sorted({each.evidence for each in seen}),
+        "gpu": gpu,
+        "evidence": evidence,
+    }
+
+
+def _in_order(boards: Sequence[Board]) -> list[Board]:
+    """The problem as it is now first, then the newest attempt."""
+    return sorted(boards, key=lambda board: board.is_now is False)
+
+
+def _key(board: Board) -> tuple[str | None, ...]:
+    return board.gpu, board.evidence, board.case, board.best.it.problem_hash
+
+
+def _pairs(board: Board, timed: Sequence[Any], viewer: Viewer) -> list[tuple[str, str, str]]:
+    """What the best may be compared with, so that one sees why it is faster: words and two attempts."""
+    mine = [each for each in timed if viewer.by in (None, each.by)]
+    best = board.best.it
+    if viewer.by not in (None, best.by):
+        return []
+    record, before = float("inf"), []
+    for each in mine:
+        if each.time_us < record:
+            record = each.time_us
+            before.append(each)
+    rivals = [entry.it for entry in board.entries[1:2] if viewer.by in (None, entry.it.by)]
+    options = [
+        *(("the best before it", each.id) for each in before[-2:-1]),
+        *((f"the best of {each.by.removeprefix('user:')}", each.id) for each in rivals),
+        *(("the first that was timed", each.id) for each in mine[:1]),
+    ]
+    pairs: dict[str, str] = {}
+    for words, other in options:
+        if other != best.id and other not in pairs:
+            pairs[other] = words
+    return [(words, other, best.id) for other, words in pairs.items()]
+
+
+def weeks_of(running: Running) -> list[GpuWeek]:
+    """The use of each GPU that has a name now. Raises DatabaseError, and what asking for targets raises."""
+    past = running.leases.past(DAYS)
+    return [
+        week_of(each.name, each.gpu, [lease for lease in past if lease.gpu == each.gpu_id])
+        for each in running.targets.get()
+        if each.gpu_id
+    ]
+
+
+def job_parts(job_id: str, running: Running, viewer: Viewer) -> Parts:
+    """The part of a job's page."""
+
+    def parts(_: int) -> Sequence[Part]:
+        try:
+            job = running.jobs.find(job_id, viewer.by)
+            view = _job_view(job, running)
+        except AmdkernelError:
+            return []
+        values = {"viewer": viewer, "may_retry": _may_retry(job, viewer)}
+        html = fragment("job.html", values | {"job": view})
+        still = fragment("job.html", values | {"job": view | {"seconds": 0.0}})
+        return [("job", still, html)]
+
+    return parts
+
+
+def _job_view(job: Job, running: Running) -> dict[str, Any]:
+    place = running.jobs.place(job) if job.status == "queued" and not job.elsewhere else None
+    status: str = job.status
+    if status == "running" and job.work.used.waits:
+        status = "waits for a GPU"
+    asked = job.request.arguments
+    target = (job.answer.target if job.answer else None) or asked.get("target") or running.default_target
+    now_s = running.jobs.overview().now_s if job.finished_s is None else job.finished_s
+    since_s = job.accepted_s if job.begun_s is None else job.begun_s
+    verdict = getattr(job.answer, "verdict", None)
+    return {
+        "id": job.id,
+        "owner": job.owner,
+        "verb": job.request.verb.replace("_", " "),
+        "problem": job.request.problem,
+        "target": None if job.lane == "compile" else target,
+        "status": status,
+        "is_over": job.status in FINISHED,
+        "verdict": str(verdict) if verdict else None,
+        "reason": str(getattr(job.answer, "reason", "") or ""),
+        "attempt": job.answer.attempt if job.answer else None,
+        "error": running.explain(job.error) if job.error is not None else None,
+        "created": _iso(job.created_s),
+        "seconds": None if job.elsewhere else max(0.0, now_s - since_s),
+        "place": place.number if place else None,
+        "says": place.says(job.lane) if place else None,
+        "wait": place.wait.expected_s if place and place.wait else None,
+        "log": [(_iso(each.at_s), _WHOLE_HASH.sub(r"\1…", each.text)) for each in [*job.log]],
+        "elsewhere": job.elsewhere,
+    }
+
+
+def _iso(seconds: float) -> str:
+    from datetime import UTC, datetime
+
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
+
+
+def _may_retry(job: Job, viewer: Viewer) -> bool:
+    """Whether its owner may start the same again: this process has what it was given."""
+    return job.status in FINISHED and not job.elsewhere and job.owner == viewer.user and bool(job.request.arguments)
+
+
+def retry(job: Job, running: Running, viewer: Viewer) -> Job:
+    """The same job again. Raises InputError, and what submitting raises: quotas, a server that drains."""
+    if not _may_retry(job, viewer):
+        raise InputError("This job cannot be started again here: call its tool again.")
+    asked = job.request
+    if viewer.scopes is not None:
+        running.refuse(viewer.scopes, asked)
+    running.jobs.check_time_quota(viewer.user, asked)
+    running.jobs.look_for_gpus(asked)
+    again = running.jobs.submit(viewer.user, asked)
+    running.jobs.hand_out(again)
+    return again
+
+
+async def retried(job_id: str, running: Running, viewer: Viewer) -> Response:
+    """Start it and go to its page."""
+    job = await asyncio.to_thread(running.jobs.find, job_id, viewer.user)
+    try:
+        again = await asyncio.to_thread(retry, job, running, viewer)
+    except (JobError, InputError) as error:
+        values = {"viewer": viewer, "title": "Not started", "text": error.message}
+        return page("message.html", values, 409)
+    return RedirectResponse(f"/jobs/{again.id}", 303)

@@ -1,0 +1,39 @@
+"""A job's page: its log while it runs, and the same job again."""
+
+from tests.pages.served import ANN, BOB, Served, finish
+from tests.pages.test_team_page import TAG, csrf
+
+
+def test_the_page_of_a_job_has_its_log_and_is_its_owners_and_an_admins(here: Served) -> None:
+    job = here.start("user:ann", problem="row_softmax", says=TAG)
+    assert here.jobs.find(job, "user:ann").status == "running"
+    ann, bob = here.client(ANN), here.client(BOB)
+    while "running case 2" not in (page := ann.get(f"/jobs/{job}").text):
+        pass
+    assert TAG not in page
+    assert "&lt;img src=x" in page
+    assert f"/jobs/{job}" in ann.get("/").text
+    for path in (f"/jobs/{job}", f"/jobs/{job}/events"):
+        assert bob.get(path).status_code == 404
+    here.scopes[BOB] = ("docs", "admin")
+    assert "by" in bob.get(f"/jobs/{job}").text.lower()
+    finish(here, (job, "user:ann"))
+    assert "Start again" in ann.get(f"/jobs/{job}").text
+    assert "Start again" not in bob.get(f"/jobs/{job}").text
+
+
+def test_a_job_is_started_again_by_its_owner_alone_with_a_form_of_this_server(here: Served) -> None:
+    job = here.start("user:ann", problem="row_softmax")
+    ann, bob = here.client(ANN), here.client(BOB)
+    assert ann.post(f"/jobs/{job}/retry", data={"csrf": csrf(ann)}).status_code == 409, "it runs"
+    finish(here, (job, "user:ann"))
+    assert ann.post(f"/jobs/{job}/retry").status_code == 403
+    here.scopes[BOB] = ("docs", "admin")
+    assert bob.post(f"/jobs/{job}/retry", data={"csrf": csrf(bob)}).status_code == 404
+    answer = ann.post(f"/jobs/{job}/retry", data={"csrf": csrf(ann)}, follow_redirects=False)
+    assert answer.status_code == 303
+    again = answer.headers["location"].rpartition("/")[2]
+    assert again != job
+    assert here.jobs.find(again, "user:ann").request == here.jobs.find(job, "user:ann").request
+    assert ("user:ann", "page: retry", job, "done") in here.noted
+    assert "row_softmax" in ann.get("/jobs").text
