@@ -1,4 +1,4 @@
-// Kernels as people write them for other work, and fine ones beside them: written after the rules stood.
+// Kernels as people write them for other work, and fine ones: written after the rules stood.
 #include <hip/hip_fp16.h>
 
 // NHWC to NCHW: stores of a wave go to 64 planes.
@@ -344,7 +344,7 @@ extern "C" __global__ __launch_bounds__(1024) void forty_more(const float* x, fl
     y[i] = v + keep[threadIdx.x * 12];
 }
 
-// Binary search: lanes end at different times and load what the last value tells.
+// Binary search: lanes end at different times and load what the last value says.
 // planted: gather
 // amdkernel: launch binary_search grid=[2048] block=[256] args=[x, y]
 extern "C" __global__ void binary_search(const float* x, float* y)
