@@ -55,7 +55,7 @@ class Pages:
         self._running = running
         self._streams = Streams(sign_in)
         self._boards = Boards()
-        self._team = TeamPages(self._boards, self._streams)
+        self._team = TeamPages(self._boards, self._streams, self._note_of_another)
 
     def routes(self) -> list[Route]:
         """Path, methods and handler of each route."""
@@ -102,14 +102,16 @@ class Pages:
             self._note(request, viewer, action, None, "done", owner)
 
     async def _profile(self, request: Request, running: Running, viewer: Viewer) -> Response:
-        def made() -> Standalone:
+        def made() -> tuple[Standalone, str]:
             from amdkernel_mcp.pages.profile import recorded_page
             from amdkernel_mcp.profiling.kept_details import kept_details
 
             attempt = running.engine.attempts.show(request.path_params["attempt"], by=viewer.by).attempt
-            return recorded_page(attempt, kept_details(running.engine.answers, attempt["id"]))
+            return recorded_page(attempt, kept_details(running.engine.answers, attempt["id"])), attempt["by"]
 
-        return (await asyncio.to_thread(made)).answer()
+        shown, owner = await asyncio.to_thread(made)
+        self._note_of_another(request, viewer, "page: profile", owner)
+        return shown.answer()
 
     async def _cancel(self, request: Request, running: Running, viewer: Viewer) -> Response:
         if not self._sign_in.is_own_form(viewer, (await _form(request)).get("csrf", "")):

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
     from amdkernel_mcp.pages.stream import Part, Parts, Streams
 
 Seen = Callable[["Request", "Running", "Viewer"], Awaitable[Response]]
+NoteOfAnother = Callable[["Request", "Viewer", str, str], None]
+"""Writes to the audit log that an admin opened what another user made: which page, and whose."""
 MOST_JOBS = 50
 _WHOLE_HASH = re.compile(r"(sha256:[0-9a-f]{12})[0-9a-f]{52}")
 
@@ -34,9 +36,10 @@ _WHOLE_HASH = re.compile(r"(sha256:[0-9a-f]{12})[0-9a-f]{52}")
 class TeamPages:
     """Their handlers."""
 
-    def __init__(self, boards: Boards, streams: Streams) -> None:
+    def __init__(self, boards: Boards, streams: Streams, note_of_another: NoteOfAnother) -> None:
         self._boards = boards
         self._streams = streams
+        self._note_of_another = note_of_another
 
     def routes(self) -> list[tuple[str, Seen]]:
         """Path and handler; all only read."""
@@ -65,11 +68,15 @@ class TeamPages:
         if not (first and second):
             raise InputError("A comparison needs two attempts.")
 
-        def found() -> dict[str, Any]:
+        def found() -> tuple[dict[str, Any], set[str]]:
             show = running.engine.attempts.show
-            return compared(show(first, by=viewer.by), show(second, other=first, by=viewer.by))
+            both = show(first, by=viewer.by), show(second, other=first, by=viewer.by)
+            return compared(*both), {each.attempt["by"] for each in both}
 
-        return page("compare.html", {"viewer": viewer} | await asyncio.to_thread(found))
+        view, owners = await asyncio.to_thread(found)
+        for owner in sorted(owners):
+            self._note_of_another(request, viewer, "page: compare", owner)
+        return page("compare.html", {"viewer": viewer} | view)
 
     async def _jobs(self, _: Request, running: Running, viewer: Viewer) -> Response:
         found = await asyncio.to_thread(running.jobs.list, viewer.user, MOST_JOBS)
@@ -77,6 +84,7 @@ class TeamPages:
 
     async def _job(self, request: Request, running: Running, viewer: Viewer) -> Response:
         job = await asyncio.to_thread(running.jobs.find, request.path_params["job"], viewer.by)
+        self._note_of_another(request, viewer, "page: job", job.owner)
         view = await asyncio.to_thread(_job_view, job, running)
         return page("job_page.html", {"viewer": viewer, "job": view, "may_retry": _may_retry(job, viewer)})
 

@@ -17,6 +17,7 @@ def test_the_page_of_a_job_has_its_log_and_is_its_owners_and_an_admins(here: Ser
         assert bob.get(path).status_code == 404
     here.scopes[BOB] = ("docs", "admin")
     assert "by" in bob.get(f"/jobs/{job}").text.lower()
+    assert here.noted[-1] == ("user:bob", "page: job", None, "done user:ann")
     finish(here, (job, "user:ann"))
     assert "Start again" in ann.get(f"/jobs/{job}").text
     assert "Start again" not in bob.get(f"/jobs/{job}").text

@@ -46,11 +46,14 @@ def test_times_on_a_problem_that_a_user_does_not_have_are_not_seen(shared: Serve
 
 def test_an_admin_sees_and_opens_the_work_of_all_and_that_is_written_down(shared: Served) -> None:
     hers = timed(shared, 10.0, "user:ann", "hers", None)
+    before = timed(shared, 20.0, "user:ann", "hers", None)
     shared.scopes[BOB] = ("docs", "admin")
     bob = shared.client(BOB)
     assert f"/attempts/{hers}" in bob.get("/").text
     assert bob.get(f"/attempts/{hers}").status_code == 200
     assert shared.noted[-1] == ("user:bob", "page: attempt", None, "done user:ann")
+    assert bob.get(f"/compare?a={before}&b={hers}").status_code == 200
+    assert shared.noted[-1] == ("user:bob", "page: compare", None, "done user:ann")
     assert hers in bob.get("/?user=ann").text
     assert "No attempt is like that." in bob.get("/?user=bob").text
 
