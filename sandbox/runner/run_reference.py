@@ -14,7 +14,6 @@ import sys
 import time
 import traceback
 from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -82,15 +81,6 @@ def _rounding(arrays: dict[str, Any], seed: int, steps: int) -> dict[str, Any]:
     return {name: rounded_arrays.rounded_array(array) for name, array in arrays.items()}
 
 
-def _tensors_round(job: dict[str, Any], number: int) -> AbstractContextManager[Any]:
-    """Within it PyTorch rounds as the job says, where the reference uses it."""
-    if "rounding" not in job or "torch" not in sys.modules:
-        return nullcontext()
-    from rounded_tensors import RoundingMode
-
-    return RoundingMode(job["rounding"][number], job["steps"])
-
-
 def run(job: dict[str, Any], out: Path, answer: dict[str, Any]) -> None:
     """Call the reference on every input; `answer` says how far it came."""
     function = load("reference")
@@ -100,8 +90,7 @@ def run(job: dict[str, Any], out: Path, answer: dict[str, Any]) -> None:
         if "rounding" in job:
             arrays = _rounding(arrays, job["rounding"][number], job["steps"])
         began = time.monotonic()
-        with _tensors_round(job, number):
-            result = function(**accepted(function, {**arrays, **call["scalars"]}, call["arrays"]))
+        result = function(**accepted(function, {**arrays, **call["scalars"]}, call["arrays"]))
         answer["seconds"].append(time.monotonic() - began)
         if not isinstance(result, dict):
             raise Unusable(f"it returned {type(result).__name__}, not a dict such as {{{job['outputs'][0]!r}: array}}")
