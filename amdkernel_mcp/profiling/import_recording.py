@@ -11,9 +11,10 @@ from amdkernel_mcp.profiling.metrics.evaluation import Aggregation, constants, c
 from amdkernel_mcp.profiling.metrics.metric import quantity
 from amdkernel_mcp.profiling.metrics.recorded import definitions
 from amdkernel_mcp.profiling.readers.read import read_recording
-from amdkernel_mcp.profiling.readers.recording import KernelTotals, RecordedDispatch, Recording
+from amdkernel_mcp.profiling.readers.recording import KernelTotals, RecordedDispatch, Recording, Shape
 from amdkernel_mcp.profiling.recorded_code import add_code, code_warnings, diagnose_kernels
-from amdkernel_mcp.profiling.report import reason, warnings
+from amdkernel_mcp.profiling.recorded_shape import shape_metrics
+from amdkernel_mcp.profiling.report import OUTLIERS, reason, warnings
 from amdkernel_mcp.profiling.rules.recorded import bound_of
 from amdkernel_mcp.profiling.selection import select_kernels
 from amdkernel_mcp.results.kernels import Focus, KernelProfile, ProfileResult
@@ -21,6 +22,8 @@ from amdkernel_mcp.results.quantity import Metric
 
 MOST_RAW_COUNTERS = 64
 """A workload folder has hundreds; above this number a profile lists only the most important counters."""
+OUTLIER, FEWEST_ALIKE = 5, 3
+"""From this many times the median on, of at least so many equal launches, a dispatch is left out of the means."""
 _MOST_IMPORTANT = ("SQ_WAVES", "SQ_INSTS_VALU", "SQ_INSTS_SALU", "SQ_INSTS_SMEM", "SQ_INSTS_LDS", "SQ_INSTS_VMEM_RD",
               "SQ_INSTS_VMEM_WR", "SQ_INSTS_MFMA", "SQ_LDS_BANK_CONFLICT", "GRBM_GUI_ACTIVE")  # fmt: skip
 
@@ -94,39 +97,57 @@ def _by_kernel(dispatches: Iterable[RecordedDispatch]) -> dict[str, list[Recorde
 def _profile(
     name: str, dispatches: Sequence[RecordedDispatch], gpu: Gpu | None, gfx: str, rule: Aggregation
 ) -> KernelProfile:
-    metrics = _times(dispatches) | _shape(dispatches[0])
+    usual = usual_dispatches(dispatches)
+    metrics = _times(usual, dispatches) | shape_metrics(dispatches[0].shape, gfx)
+    all_of_them, dispatches = len(dispatches), usual
     if any(dispatch.passes for dispatch in dispatches):
         if gpu is not None and gpu.has_roofs:
             metrics["HBM peak"] = quantity(gpu.memory_gbps, "GB/s", "static")
         known, ready = constants(gpu), [counted(dispatch) for dispatch in dispatches]
         for definition in definitions(gfx):
-            metrics[definition.name] = evaluate(definition, ready, known, rule)
+            metric = evaluate(definition, ready, known, rule)
+            if definition.text or metric.value is not None:  # what profilers may compute is missed in no recording
+                metrics[definition.name] = metric
         metrics |= _raw(dispatches)
-    return KernelProfile(name=name, dispatches=len(dispatches), metrics=metrics, bound=bound_of(metrics))
+    return KernelProfile(name=name, dispatches=all_of_them, metrics=metrics, bound=bound_of(metrics))
 
 
-def _times(dispatches: Sequence[RecordedDispatch]) -> dict[str, Metric]:
+def usual_dispatches(dispatches: Sequence[RecordedDispatch]) -> list[RecordedDispatch]:
+    """Those that means are taken over: without the few that took many times as long as others of the same launch.
+
+    The first launch touches memory for the first time and loads code: 430 ms beside 0.63 ms has been recorded.
+    """
+    alike: dict[Shape, list[RecordedDispatch]] = {}
+    for dispatch in dispatches:
+        alike.setdefault(dispatch.shape, []).append(dispatch)
+    odd: set[int] = set()
+    for group in alike.values():
+        took = {id(one): ns for one in group if (ns := kernel_ns(one))}
+        if len(took) < FEWEST_ALIKE:
+            continue
+        limit = OUTLIER * median(took.values())
+        longer = {key for key, ns in took.items() if ns > limit}
+        if len(longer) <= max(1, len(took) // 4):  # more are a second kind of launch
+            odd |= longer
+    return [dispatch for dispatch in dispatches if id(dispatch) not in odd]
+
+
+def _times(usual: Sequence[RecordedDispatch], dispatches: Sequence[RecordedDispatch]) -> dict[str, Metric]:
+    """The mean is over `usual`, the longest and the total over all `dispatches`."""
     took = [ns for dispatch in dispatches if (ns := kernel_ns(dispatch)) is not None]
+    middle = [ns for dispatch in usual if (ns := kernel_ns(dispatch)) is not None]
     rows: Mapping[str, float | None] = {
-        "Kernel Time": fmean(took) if took else None,
-        "Kernel Time, median": median(took) if took else None,
+        "Kernel Time": fmean(middle) if middle else None,
+        "Kernel Time, median": median(middle) if middle else None,
         "Kernel Time, shortest": min(took, default=None),
         "Kernel Time, longest": max(took, default=None),
         "Total Time": sum(took) if took else None,
     }
     times = {name: quantity(value, "ns", "measured") for name, value in rows.items()}
+    left_out = len(dispatches) - len(usual)
+    if left_out:
+        times[OUTLIERS] = quantity(left_out, "count", "measured")
     return times | {"Dispatches": quantity(len(dispatches), "count", "measured")}
-
-
-def _shape(dispatch: RecordedDispatch) -> dict[str, Metric]:
-    """Launch and resources as the profiler printed them; it rounds registers up to what is allocated."""
-    shape = dispatch.shape
-    rows = (
-        ("Grid", shape.grid_items, "work-items"), ("Workgroup", shape.workgroup_items, "work-items"),
-        ("VGPRs", shape.vgpr, "registers"), ("AGPRs", shape.agpr, "registers"), ("SGPRs", shape.sgpr, "registers"),
-        ("LDS", shape.lds_bytes, "B"), ("Scratch", shape.scratch_bytes, "B"),
-    )  # fmt: skip
-    return {name: quantity(value, unit, "static") for name, value, unit in rows if value is not None}
 
 
 def _raw(dispatches: Sequence[RecordedDispatch]) -> dict[str, Metric]:

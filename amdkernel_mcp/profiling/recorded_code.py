@@ -6,7 +6,8 @@ from amdkernel_mcp.profiling.code_lines import code_metrics, hot_instructions, h
 from amdkernel_mcp.profiling.metrics.metric import quantity
 from amdkernel_mcp.profiling.readers.kernel_code import UNNAMED, KernelCode
 from amdkernel_mcp.profiling.readers.recording import Recording
-from amdkernel_mcp.profiling.rules.recorded import diagnose_recording
+from amdkernel_mcp.profiling.recorded_shape import shape_metrics, shapes_in_objects
+from amdkernel_mcp.profiling.rules.recorded import FIT, diagnose_recording
 from amdkernel_mcp.profiling.rules.waits import FEWEST_SAMPLES, diagnose_waits
 from amdkernel_mcp.results.kernels import Diagnosis, Focus, KernelProfile
 from amdkernel_mcp.results.quantity import Metric
@@ -20,10 +21,12 @@ def add_code(kernels: Sequence[KernelProfile], recording: Recording) -> list[Ker
     Stochastic samples come before host-trap samples and these before a thread trace, where a kernel has several.
     """
     found = {kernel.name: kernel for kernel in kernels}
+    shapes = shapes_in_objects(recording.objects) if recording.code else {}
     for code in sorted(recording.code, key=lambda each: (-each.total.weight, each.kernel)):
         name = code.mangled if code.mangled in found else code.kernel
         kernel = found.get(name) or KernelProfile(name=name, dispatches=0, metrics=_NO_TIMES, bound=None)
-        update: dict[str, object] = {"metrics": kernel.metrics | code_metrics(code)}
+        own = shape_metrics(*shapes[code.mangled]) if code.mangled in shapes else {}
+        update: dict[str, object] = {"metrics": own | kernel.metrics | code_metrics(code)}
         if not kernel.hot_instructions or code is chosen(recording.code, code.kernel):
             update["hot_lines"] = hot_recorded_lines(code, recording.sources)
             update["hot_instructions"] = hot_instructions(code)
@@ -56,7 +59,8 @@ def diagnose_kernels(
     for kernel in [*kernels[:MOST_DIAGNOSED], *with_code[:MOST_DIAGNOSED]]:
         counted = diagnose_recording([kernel], focus=focus)
         own = chosen(code, kernel.name)
-        waits = diagnose_waits(own, bandwidth_bound=kernel.bound == "memory") if own else []
+        fit = kernel.metrics[FIT].value if FIT in kernel.metrics else None
+        waits = diagnose_waits(own, bandwidth_bound=kernel.bound == "memory", fit=fit) if own else []
         waits = [row for row in waits if focus is None or row.topic in (None, focus)]
         found += [*counted, *waits] if kernel.bound else [*waits, *counted]
     return found

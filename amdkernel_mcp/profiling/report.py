@@ -9,6 +9,8 @@ from amdkernel_mcp.profiling.readers.recording import Recording
 from amdkernel_mcp.profiling.rules.recorded import SHORT_NS
 from amdkernel_mcp.results.kernels import KernelProfile
 
+OUTLIERS = "Dispatches left out of the means"
+
 
 def reason(recording: Recording, gpu: Gpu | None, rule: Aggregation) -> str:
     """The format, the GPU, and how dispatches are averaged, in one sentence."""
@@ -56,6 +58,11 @@ def _about(kernel: KernelProfile) -> list[str]:
             f"{name}: GRBM_GUI_ACTIVE is {dilution.value:.1f} times the kernel time; percentages of it are lower bounds"
         )
     longest, middle = metrics.get("Kernel Time, longest"), metrics.get("Kernel Time, median")
-    if longest and middle and longest.value and middle.value and longest.value > 2 * middle.value:
+    if (odd := metrics.get(OUTLIERS)) and odd.value and longest and middle and longest.value and middle.value:
+        found.append(
+            f"{name}: {odd.value:g} of {kernel.dispatches} dispatches took up to {longest.value / 1e6:.3g} ms beside "
+            f"{middle.value / 1e6:.3g} ms, as a first touch of memory does: left out of the means"
+        )
+    elif longest and middle and longest.value and middle.value and longest.value > 2 * middle.value:
         found.append(f"{name}: the longest dispatch took {longest.value / middle.value:.1f} times the median")
     return found

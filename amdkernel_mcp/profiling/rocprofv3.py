@@ -19,7 +19,7 @@ ALONE = frozenset({"FETCH_SIZE", "WRITE_SIZE"}) | ACCUMULATED
 EVERYWHERE = "GRBM_GUI_ACTIVE"
 _SHARED = {"SQC": "SQ"}  # SQC counters take the SQ's slots
 _NOT_COUNTERS = frozenset(
-    {"T", "GUI", "GUI_MERGED", "CUs", "XCDs", "SEs", "L2_CHANNELS", "WAVE_SLOTS", "MHZ", "HBM_GBPS"}
+    {"T", "GUI", "GUI_MERGED", "CUs", "XCDs", "SEs", "L2_CHANNELS", "WAVE_SLOTS", "MHZ", "HBM_GBPS", "HBM_REACHED"}
 )
 
 
@@ -27,6 +27,8 @@ def wanted_counters(gfx: str) -> list[list[str]]:
     """The counters of each metric of this architecture, under the names that it has."""
     groups = []
     for definition in definitions(gfx):
+        if not definition.text:
+            continue
         names = definition.formula.names - _NOT_COUNTERS
         counters = sorted(name for name in names if not name.endswith("_ACCUM"))
         if gfx not in ("gfx908", "gfx90a"):

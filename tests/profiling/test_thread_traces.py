@@ -5,8 +5,12 @@ from pathlib import Path
 
 import pytest
 
+from amdkernel_mcp.compiler.compile import Compiler
+from amdkernel_mcp.config import Settings
 from amdkernel_mcp.errors import ProfileFileError
+from amdkernel_mcp.execution.sandbox import Sandbox
 from amdkernel_mcp.profiling.import_recording import import_recording
+from amdkernel_mcp.profiling.rules.recorded import FIT
 from tests.profiling.traces import HEADER, SAMPLED, code_json, stats_csv, write
 
 SOURCE = "\n".join(f"line {number} of the copy" for number in range(1, 10))
@@ -225,3 +229,18 @@ def test_a_folder_that_is_nested_without_end_is_refused(tmp_path: Path) -> None:
     deep.mkdir(parents=True)
     with pytest.raises(ProfileFileError, match="nested too deeply"):
         import_recording(tmp_path)
+
+
+@pytest.mark.parametrize(("vgprs", "waves"), [(168, 3), (64, 8)])
+def test_the_code_object_of_a_trace_says_how_many_waves_fit(
+    tmp_path: Path, sandbox: Sandbox, settings: Settings, vgprs: int, waves: int
+) -> None:
+    text = f'__global__ __launch_bounds__(256) void copy(float* x) {{ asm volatile("" ::: "v{vgprs - 1}"); }}'
+    built = Compiler(sandbox, settings.cache_dir).compile(text, arch="gfx942")
+    assert built.code_object, built.result
+    (trace(tmp_path) / "gfx942_code_object_id_3.out").write_bytes(built.code_object)
+    result = import_recording(tmp_path)
+    assert result.kernels[0].metrics[FIT].value == waves
+    assert not any("code_object" in warning for warning in result.warnings)
+    told = f"registers and LDS let {waves} waves reside on a SIMD" in result.diagnosis[0].because
+    assert told == (waves <= 3)

@@ -5,11 +5,12 @@ of the same dispatches read 153 us in one pass and 21 us in another, which turne
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean, median
 from typing import Literal
 
+from amdkernel_mcp.expressions import Formula
 from amdkernel_mcp.hardware.specs import Gpu
 from amdkernel_mcp.profiling.metrics.metric import Definition, quantity
 from amdkernel_mcp.profiling.readers.recording import Pass, RecordedDispatch
@@ -22,6 +23,14 @@ _NEWER = {"SQ_INSTS_VALU_MFMA_MOPS_F8", "SQ_INSTS_VALU_MFMA_MOPS_F6F4"}
 """Counters that profilers before 2025 lack: without them a sum of flop gets a note and is not refused."""
 _ALWAYS_SUMS = {"GUI_ACTIVE time / Kernel Time"}
 _DENOMINATORS = {"GUI", "GUI_MERGED", "T"}
+OF_GPU_TIME = frozenset(
+    ("VALUBusy", "SALUBusy", "MfmaUtil", "MemUnitBusy", "MemUnitStalled", "LDSBankConflict", "OccupancyPercent")
+)
+"""Metrics that the profiler computed itself as percentages of GRBM_GUI_ACTIVE."""
+_GIVEN = OF_GPU_TIME | {"VALUUtilization", "L2CacheHit", "MeanOccupancyPerCU"}
+"""Ratios that the profiler computed: their sums over dispatches mean nothing."""
+_MOVED = frozenset(("FETCH_SIZE", "WRITE_SIZE"))
+_OLD_NAMES = {"FetchSize": "FETCH_SIZE", "WriteSize": "WRITE_SIZE"}  # of rocprof v1
 _PER_INSTANCE = re.compile(r"(TCP|TCC|TA|TD)_[A-Z0-9_]+")
 
 
@@ -42,7 +51,7 @@ def canonical(counters: Mapping[str, float]) -> dict[str, float]:
     named: dict[str, float] = {}
     levels = [name for name in counters if "LEVEL" in name and not name.endswith(("_ACCUM", "_sum", "]"))]
     for name, value in counters.items():
-        name = name.replace("TCC_EA0_", "TCC_EA_")
+        name = _OLD_NAMES.get(name, name).replace("TCC_EA0_", "TCC_EA_")
         if name.startswith("SQ_ACCUM_PREV") and len(levels) == 1:
             name = f"{levels[0]}_ACCUM"
         named[name] = value
@@ -61,7 +70,7 @@ def constants(gpu: Gpu | None) -> dict[str, float]:
         return {"CUs": gpu.cus, "WAVE_SLOTS": gpu.wave_slots} if gpu.cus else {}
     values = {
         "CUs": gpu.cus, "XCDs": gpu.xcds, "SEs": gpu.shader_engines, "WAVE_SLOTS": gpu.wave_slots,
-        "MHZ": gpu.clock_mhz, "HBM_GBPS": gpu.memory_gbps,
+        "MHZ": gpu.clock_mhz, "HBM_GBPS": gpu.memory_gbps, "HBM_REACHED": gpu.achieved("memory"),
     }  # fmt: skip
     return values | ({"L2_CHANNELS": gpu.l2_channels} if gpu.l2_channels else {})
 
@@ -84,12 +93,12 @@ def counted(dispatch: RecordedDispatch) -> Counted:
     return Counted(passes, together, kernel_ns(dispatch))
 
 
-def inputs(definition: Definition, dispatch: Counted, known: Mapping[str, float]) -> Inputs | None:
+def inputs(formula: Formula, dispatch: Counted, known: Mapping[str, float]) -> Inputs | None:
     """What the formula is computed from: the first pass that has all counters, else all passes together.
 
     None when a counter is missing.
     """
-    names = definition.formula.names
+    names = formula.names
     newer = dict.fromkeys((names & _NEWER) - dispatch.together.keys(), 0.0)
     needed = names - _DENOMINATORS - known.keys() - newer.keys()
     if "GUI" in names:
@@ -129,26 +138,39 @@ def kernel_ns(dispatch: RecordedDispatch) -> float | None:
 def evaluate(
     definition: Definition, dispatches: Sequence[Counted], known: Mapping[str, float], rule: Aggregation
 ) -> Metric:
-    """The metric over all dispatches that have its counters."""
-    rows: list[Mapping[str, float]] = []
-    ratios: list[float] = []
-    mixed = defaulted = False
+    """The metric over all dispatches that have its counters, or else over those that have what stands in for them."""
+    for formula in definition.formulas:
+        found = [(values, one) for values, one in _values(formula, dispatches, known) if one is not None]
+        if found:
+            return _over_all(definition, formula, found, known, rule)
+    return quantity(None, definition.unit, "not_measured")
+
+
+def _values(
+    formula: Formula, dispatches: Sequence[Counted], known: Mapping[str, float]
+) -> Iterator[tuple[Inputs, float | None]]:
     for dispatch in dispatches:
-        found = inputs(definition, dispatch, known)
-        one = definition.formula.value(found.values) if found else None
-        if found and one is not None:
-            ratios.append(one)
-            rows.append(found.values)
-            mixed, defaulted = mixed or found.mixed, defaulted or found.defaulted
-    if not rows:
-        return quantity(None, definition.unit, "not_measured")
-    value: float | None = fmean(ratios)
-    if definition.name in _ALWAYS_SUMS or (rule == "ratio_of_sums" and definition.unit != "ns"):
-        value = definition.formula.value(_summed(rows, known))
+        if found := inputs(formula, dispatch, known):
+            yield found, formula.value(found.values)
+
+
+def _over_all(
+    definition: Definition,
+    formula: Formula,
+    found: Sequence[tuple[Inputs, float]],
+    known: Mapping[str, float],
+    rule: Aggregation,
+) -> Metric:
+    rows = [each.values for each, _ in found]
+    value: float | None = fmean(one for _, one in found)
+    if definition.name in _ALWAYS_SUMS or (
+        rule == "ratio_of_sums" and definition.unit != "ns" and formula.names.isdisjoint(_GIVEN)
+    ):
+        value = formula.value(_summed(rows, known))
     if value is None:
         return quantity(None, definition.unit, "not_measured")
-    note = _note(definition, value, rows, mixed=mixed)
-    if note is None and defaulted:
+    note = _note(definition, formula, value, rows, mixed=any(each.mixed for each, _ in found))
+    if note is None and any(each.defaulted for each, _ in found):
         note = "8-bit and smaller matrix types were not counted"
     return quantity(value, definition.unit, definition.evidence, note=note)
 
@@ -161,10 +183,13 @@ def _summed(rows: Sequence[Mapping[str, float]], known: Mapping[str, float]) -> 
     return {**total, **known}
 
 
-def _note(definition: Definition, value: float, rows: Sequence[Mapping[str, float]], *, mixed: bool) -> str | None:
+def _note(
+    definition: Definition, formula: Formula, value: float, rows: Sequence[Mapping[str, float]], *, mixed: bool
+) -> str | None:
     """Why the figure must be read with care; None when it can be trusted."""
-    names = definition.formula.names
-    if definition.unit == "%" and value > 100.0001:
+    names = formula.names
+    most = 100.0001 / (rows[0]["HBM_REACHED"] if "HBM_REACHED" in names else 1)
+    if definition.unit == "%" and value > most:
         return (
             "above the peak of the memory: part of it is cache traffic"
             if "HBM_GBPS" in names
@@ -176,9 +201,10 @@ def _note(definition: Definition, value: float, rows: Sequence[Mapping[str, floa
         worst = max((_apart(row.get("GUI"), row.get("GUI_MERGED")) for row in rows), default=1.0)
         if worst > 1.1:
             return f"its denominator is from another pass, off by {worst:.1f} times: use the same-pass figure"
-    elif "GUI" in names and "MHZ" not in names and (factor := dilution(rows)) > DILUTED:
+    elif ("GUI" in names or names & OF_GPU_TIME) and "MHZ" not in names and (factor := dilution(rows)) > DILUTED:
         return f"lower bound: GRBM_GUI_ACTIVE is {factor:.1f} times the kernel's time"
-    return "its counters come from different passes" if mixed else None
+    # What a kernel moves is the same in each run, and no pass has room for all of it: only ratios of cycles may differ.
+    return "its counters come from different passes" if mixed and not (names & _MOVED and "T" in names) else None
 
 
 def _apart(one: float | None, other: float | None) -> float:

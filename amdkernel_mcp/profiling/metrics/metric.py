@@ -10,7 +10,11 @@ from amdkernel_mcp.results.quantity import Evidence, Metric
 
 @dataclass(frozen=True)
 class Definition:
-    """A metric as docs/metrics.md prints it. `evidence` is that of its value when no input is missing."""
+    """A metric as docs/metrics.md prints it. `evidence` is that of its value when no input is missing.
+
+    `fallback`: a formula over metrics that the profiler computed itself, for recordings without the counters of `text`.
+    `text` is empty where there is no other: then no counter is asked for.
+    """
 
     name: str
     unit: str
@@ -18,11 +22,17 @@ class Definition:
     evidence: Evidence
     source: str
     meaning: str = ""
+    fallback: str = ""
 
     @cached_property
     def formula(self) -> Formula:
         """The text, parsed. Raises ExpressionError when it is not a formula."""
         return Formula(self.text)
+
+    @cached_property
+    def formulas(self) -> tuple[Formula, ...]:
+        """The formula, then what stands in for it. Raises ExpressionError when one is not a formula."""
+        return tuple(Formula(text) for text in (self.text, self.fallback) if text)
 
     def metric(self, values: Mapping[str, float]) -> Metric:
         """The metric; `not_measured` when a counter is absent or a denominator is zero."""

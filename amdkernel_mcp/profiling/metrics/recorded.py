@@ -2,6 +2,7 @@
 
 Names in a formula: counters; `GUI` = GRBM_GUI_ACTIVE / XCDs of the pass that counted the rest; `T` its duration in ns;
 CUs, XCDs, SEs, L2_CHANNELS, WAVE_SLOTS, MHZ and HBM_GBPS of gpus.toml. TCC_EA is called TCC_EA0 from gfx940 on.
+HBM_REACHED: the share of HBM_GBPS that benchmarks reach on that part.
 Source of the formulas, unless a row says otherwise: ROCm/rocm-systems, rocprofiler-compute 3.3.0, analysis_configs.
 """
 
@@ -56,6 +57,9 @@ _EVERYWHERE = (
     ("GUI_ACTIVE per XCD at max_sclk", "ns", "1000 * GUI / MHZ"),
     ("GUI_ACTIVE time / Kernel Time", "ratio", "1000 * GUI / (MHZ * T)"),
     ("HBM read+write, % of peak", "%", "100 * ({fabric_read} + {fabric_write}) / (T * HBM_GBPS)"),
+    ("HBM read+write, % of what benchmarks reach", "%",
+     "100 * ({fabric_read} + {fabric_write}) / (T * HBM_GBPS * HBM_REACHED)"),
+    ("LDS Bank Conflicts", "% of GPU time", "100 * SQ_LDS_BANK_CONFLICT / (GUI * CUs)"),
 )  # fmt: skip
 
 _VALU_FLOP = "64 * (" + " + ".join(
@@ -112,7 +116,9 @@ _RDNA35 = (
     ("L2-Fabric Read BW", "GB/s", f"({_GL2_READ}) / T"),
     ("L2-Fabric Write BW", "GB/s", f"({_GL2_WRITE}) / T"),
     ("HBM read+write, % of peak", "%", f"100 * ({_GL2_READ} + {_GL2_WRITE}) / (T * HBM_GBPS)"),
-)
+    ("HBM read+write, % of what benchmarks reach", "%",
+     f"100 * ({_GL2_READ} + {_GL2_WRITE}) / (T * HBM_GBPS * HBM_REACHED)"),
+)  # fmt: skip
 # RDNA 3 and 4; source: rocprofiler-sdk, counter_defs.yaml (L2CacheHit, LDSBankConflict, WAVE_DEP_WAIT, WAVE_ISSUE_WAIT,
 # MeanOccupancyPerCU, FETCH_SIZE, WRITE_SIZE, VALUInsts; gfx12: VALUBusy, LdsUtil, L0CacheHit). A WGP is two CUs.
 _RDNA = (
@@ -135,17 +141,44 @@ _GFX1201 = (
     ("L0 Cache Hit Rate", "%", "100 * (1 - TCP_REQ_MISS / TCP_REQ)"),
     ("L2-Fabric Read BW", "GB/s", "(32 * GL2C_EA_RDREQ_32B + 64 * GL2C_EA_RDREQ_64B + 128 * GL2C_EA_RDREQ_128B) / T"),
 )
+_KIB = "1024 * (FETCH_SIZE + WRITE_SIZE)"
+_GIVEN: dict[str, str] = {
+    "SALU Utilization": "SALUBusy",
+    "VALU Utilization": "VALUBusy",
+    "VALU Active Threads": "64 * VALUUtilization / 100",
+    "MFMA Utilization": "MfmaUtil",
+    "L2 Cache Hit Rate": "L2CacheHit",
+    "L2-Fabric Read BW": "1024 * FETCH_SIZE / T",
+    "L2-Fabric Write BW": "1024 * WRITE_SIZE / T",
+    "HBM read+write, % of peak": f"100 * {_KIB} / (T * HBM_GBPS)",
+    "HBM read+write, % of what benchmarks reach": f"100 * {_KIB} / (T * HBM_GBPS * HBM_REACHED)",
+    "LDS Bank Conflicts": "LDSBankConflict",
+    "Wavefront Occupancy, same-pass denominator, % of peak": "OccupancyPercent",
+    "Memory Unit Busy": "MemUnitBusy",
+    "Memory Unit Stalled": "MemUnitStalled",
+}
+"""What rocprofv3 computes itself under another name, for recordings that have that alone. Sizes are in KiB."""
+_GIVEN_ALONE = (
+    ("VALU Utilization", "%"), ("L2 Cache Hit Rate", "%"), ("L2-Fabric Read BW", "GB/s"),
+    ("L2-Fabric Write BW", "GB/s"), ("HBM read+write, % of peak", "%"),
+    ("HBM read+write, % of what benchmarks reach", "%"), ("LDS Bank Conflicts", "%"),
+    ("Wavefront Occupancy, same-pass denominator, % of peak", "%"),
+    ("Memory Unit Busy", "%"), ("Memory Unit Stalled", "%"),
+)  # fmt: skip
+"""Rows of every architecture that has no formula of its own for them."""
 _ROWS_OF_RDNA = {"gfx1151": _RDNA35, "gfx1100": _GFX1100, "gfx1201": _GFX1201}
 CDNA = tuple(_PARTS)
 ARCHITECTURES = (*CDNA, *_ROWS_OF_RDNA)
 _SAME_AS = {"gfx940": "gfx942", "gfx941": "gfx942"} | dict.fromkeys(("gfx1150", "gfx1152", "gfx1153"), "gfx1151")
 _SAME_AS |= {"gfx1101": "gfx1100", "gfx1102": "gfx1100", "gfx1200": "gfx1201"}
-_OURS = ("same-pass", "% of peak", "AI ", "FLOP rate", "GUI_ACTIVE")
+_OURS = ("same-pass", "% of peak", "benchmarks reach", "AI ", "FLOP rate", "GUI_ACTIVE")
 _MEANINGS = {
     "Wavefront Occupancy": "as the tool prints it: in a merged recording the denominator comes from another pass",
     "vL1D Cache Hit Rate": "counts several requests to one line as hits: 50 % and more without any reuse",
     "L2 Cache Hit Rate": "counts writes as hits",
     "HBM read+write, % of peak": "fabric traffic; Infinity Cache may serve a part of it",
+    "HBM read+write, % of what benchmarks reach": "the same, of what a copy of AMD's benchmarks reaches on that part",
+    "Memory Unit Busy": "time in which the busiest address unit had work, waits for data included",
     "VALU FLOPs": "inactive lanes count too",
     "GUI_ACTIVE time / Kernel Time": "by how much work outside the kernel dilutes each percentage of GUI",
 }
@@ -153,13 +186,17 @@ _MEANINGS = {
 
 @cache
 def definitions(gfx: str | None) -> tuple[Definition, ...]:
-    """The metrics of an architecture, in the order of a report; none for an unknown one."""
+    """The metrics of an architecture, in the order of a report; of an unknown one those that the profiler computed."""
     gfx = _SAME_AS.get(gfx or "", gfx or "")
-    if gfx in _ROWS_OF_RDNA:
-        source = COMPUTE_PROFILER if gfx == "gfx1151" else ROCPROFV3
-        return tuple(_definition(*row, source) for row in _ROWS_OF_RDNA[gfx])
-    if gfx not in _PARTS:
-        return ()
+    rows = [*_ROWS_OF_RDNA[gfx]] if gfx in _ROWS_OF_RDNA else _of_cdna(gfx) if gfx in _PARTS else []
+    known = {name for name, _, _ in rows}
+    rows += [(name, unit, "") for name, unit in _GIVEN_ALONE if name not in known]
+    if gfx != "gfx1151" and gfx in _ROWS_OF_RDNA:
+        return tuple(_definition(*row, ROCPROFV3) for row in rows)
+    return tuple(_definition(*row, COMPUTE_PROFILER) for row in rows)
+
+
+def _of_cdna(gfx: str) -> list[tuple[str, str, str]]:
     rows = list(_EVERYWHERE)
     if gfx != "gfx908":  # its SQ has no counters of VALU types
         rows += (*_WITH_MATRIX_CORES, *_ACCUMULATED)
@@ -168,16 +205,17 @@ def definitions(gfx: str | None) -> tuple[Definition, ...]:
     if gfx == "gfx950":
         rows += _WITH_F6F4
     parts = _PARTS[gfx] | {"fabric_write": _WRITE}
-    return tuple(_definition(name, unit, text.format(**parts)) for name, unit, text in rows)
+    return [(name, unit, text.format(**parts)) for name, unit, text in rows]
 
 
-def _definition(name: str, unit: str, text: str, source: str = COMPUTE_PROFILER) -> Definition:
-    return Definition(name, unit, text, "measured", _source(name, source), _MEANINGS.get(name, ""))
+def _definition(name: str, unit: str, text: str, source: str) -> Definition:
+    source = _source(name, source) if text else ROCPROFV3
+    return Definition(name, unit, text, "measured", source, _MEANINGS.get(name, ""), _GIVEN.get(name, ""))
 
 
 def _source(name: str, source: str) -> str:
     if name in ("AI L2 (64 B line, as 3.3.0)", "AI L1 (64 B line, as 3.3.0)"):
         return COMPUTE_PROFILER
-    if name.endswith(", of rocprofv3"):
+    if name.endswith(", of rocprofv3") or name == "LDS Bank Conflicts":
         return ROCPROFV3
     return OURS if any(mark in name for mark in _OURS) else source

@@ -81,8 +81,12 @@ def _gpus() -> list[str]:
 
 
 def _definitions(found: Sequence[Definition]) -> list[str]:
-    rows = [(d.name, d.unit, f"`{d.text}`", d.evidence, "; ".join(filter(None, (d.source, d.meaning)))) for d in found]
+    rows = [(d.name, d.unit, _formula(d), d.evidence, "; ".join(filter(None, (d.source, d.meaning)))) for d in found]
     return _table(("metric", "unit", "formula", "evidence", "source; meaning"), rows)
+
+
+def _formula(one: Definition) -> str:
+    return ", else ".join(f"`{text}`" for text in (one.text, one.fallback) if text)
 
 
 def _table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:

@@ -28,10 +28,10 @@ _BESIDE_CODE = (
 """Files of a `ui_output` folder, named as rocprofiler-sdk's att-tool names them."""
 _BY_SUFFIX = {
     ".att": "a raw thread trace; what rocprofv3 decodes from it is in ui_output_* and stats_*.csv",
-    ".out": "a code object of a thread trace",
     ".pftrace": "a Perfetto trace: record with -f rocpd or -f csv as well",
     ".otf2": "an OTF2 trace: record with -f rocpd or -f csv as well",
 }
+_CODE_OBJECT = ".out"
 _OTHER = "not a format of recordings"
 
 
@@ -41,11 +41,14 @@ class Listing:
 
     files: tuple[Path, ...]
     others: tuple[tuple[Path, str], ...]
+    objects: tuple[Path, ...] = ()
+    """Code objects of thread traces."""
 
 
 def list_folder(folder: Path) -> Listing:
     """What to read in `folder` and below. Raises ProfileFileError where there is nothing, or too much."""
     files: list[Path] = []
+    objects: list[Path] = []
     others: list[tuple[Path, str]] = []
     size, entries = 0, 0
     pending = [(folder, 0)]
@@ -62,6 +65,8 @@ def list_folder(folder: Path) -> Listing:
                 pending.append((Path(entry.path), depth + 1))
             elif traced and entry.name == SNAPSHOTS:
                 continue  # the reader of code.json opens it
+            elif entry.name.lower().endswith(_CODE_OBJECT) and _size(entry) is not None:
+                objects.append(Path(entry.path))
             elif why := _why_not(entry, traced=traced):
                 others.append((Path(entry.path), why))
             elif (bytes_of := _size(entry)) is not None:
@@ -70,7 +75,11 @@ def list_folder(folder: Path) -> Listing:
             else:
                 others.append((Path(entry.path), "not a file that can be read"))
     _refuse_too_much(folder, files, others, size)
-    return Listing(tuple(sorted(files, key=_by_number)), tuple(sorted(others, key=lambda other: _by_number(other[0]))))
+    return Listing(
+        tuple(sorted(files, key=_by_number)),
+        tuple(sorted(others, key=lambda other: _by_number(other[0]))),
+        tuple(sorted(objects, key=_by_number)),
+    )
 
 
 _ONE = "use the folder of one recording"

@@ -21,6 +21,7 @@ _BY_KEYS: tuple[tuple[frozenset[str], str], ...] = (
     (frozenset({"wave", "duration"}), "a wave of a thread trace: read code.json of its folder, which has the sums"),
     (frozenset({"wave_filenames"}), "the file list of a thread trace without its code.json"),
 )
+SPM = "counters over time (SPM), which are not read: record sums for each dispatch with --pmc"
 DOMAINS = frozenset({"KERNEL_DISPATCH", "MEMORY_COPY", "MEMORY_ALLOCATION", "SCRATCH_MEMORY", "MARKER_API", "RCCL_API"})
 
 

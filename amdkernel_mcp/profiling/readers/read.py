@@ -56,7 +56,7 @@ def read_recording(path: Path) -> Recording:
 def _read_folder(folder: Path) -> Recording:
     listing = list_folder(folder)
     if not is_workload(folder):
-        return _read_files(listing.files, listing.others, folder=folder)
+        return replace(_read_files(listing.files, listing.others, folder=folder), objects=listing.objects)
     recording = read_workload(folder)
     used = workload_files(folder)
     rest = [

@@ -34,6 +34,7 @@ class Shape:
     vgpr: int | None = None
     agpr: int | None = None
     sgpr: int | None = None
+    wave_size: int | None = None
 
 
 @dataclass(frozen=True)
@@ -82,6 +83,8 @@ class Recording:
     """Durations come from a run without counters."""
     code: tuple[KernelCode, ...] = ()
     """Thread traces and PC samples."""
+    objects: tuple[Path, ...] = ()
+    """Code objects that a thread trace brought."""
     sources: Mapping[str, Path] = field(default_factory=dict)
     """Copies of source files that the recording brought, by the path that its code names."""
 

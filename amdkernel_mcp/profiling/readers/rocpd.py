@@ -10,6 +10,7 @@ from pathlib import Path
 
 from amdkernel_mcp.errors import ProfileFileError
 from amdkernel_mcp.profiling.readers.csv_table import NothingRecorded, check_size
+from amdkernel_mcp.profiling.readers.not_read import SPM
 from amdkernel_mcp.profiling.readers.recording import (
     Pass,
     RecordedDispatch,
@@ -47,12 +48,19 @@ def read_rocpd(path: Path) -> Recording:
                     hint="for rocprof v1 use results.csv, not results.db",
                 )  # fmt: skip
             found, lost = _dispatches(database, views)
+            over_time = "spm_counters" in views and any(database.rows("SELECT 1 FROM spm_counters LIMIT 1"))
     except (sqlite3.Error, TypeError, ValueError, AttributeError, OverflowError) as error:
         raise ProfileFileError(f"cannot read the database: {visible(str(error))[:200]}", file=str(path)) from error
+    if not found and over_time:
+        raise NothingRecorded(f"the database has {SPM}", file=str(path))
     if not found:
         raise NothingRecorded("the database has no kernel dispatch: nothing was recorded", file=str(path))
-    warnings = (f"{lost} dispatches are in the database but not in its view `kernels`",) if lost > 0 else ()
-    return Recording("rocpd", tuple(found), warnings=warnings)
+    warnings = []
+    if lost > 0:
+        warnings.append(f"{lost} dispatches are in the database but not in its view `kernels`")
+    if over_time:
+        warnings.append(f"{path.name} has also {SPM}")
+    return Recording("rocpd", tuple(found), warnings=tuple(warnings))
 
 
 def _dispatches(database: UntrustedDatabase, views: frozenset[str]) -> tuple[list[RecordedDispatch], int]:

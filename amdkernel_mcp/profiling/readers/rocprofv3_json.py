@@ -13,7 +13,7 @@ from amdkernel_mcp.counted import counted
 from amdkernel_mcp.errors import ProfileFileError
 from amdkernel_mcp.profiling.readers.csv_table import READABLE, NothingRecorded, check_size
 from amdkernel_mcp.profiling.readers.kernel_code import KernelCode
-from amdkernel_mcp.profiling.readers.not_read import what_json
+from amdkernel_mcp.profiling.readers.not_read import SPM, what_json
 from amdkernel_mcp.profiling.readers.pc_samples import samples_of, slim_record
 from amdkernel_mcp.profiling.readers.recording import (
     Device,
@@ -71,11 +71,12 @@ def _recording(processes: list[Json], path: Path, *, alone: bool) -> Recording |
     dispatches: list[RecordedDispatch] = []
     code: list[KernelCode] = []
     device = Device()
-    raw = 0
+    raw, over_time = 0, False
     for process in processes:
         raw += len(process.get("strings", {}).get("att_filenames", []))
         if raw and "buffer_records" not in process:
             continue
+        over_time |= bool(process["callback_records"].get("spm_counter_collection"))
         numbered = _dispatches(process)
         dispatches.extend(numbered.values())
         code += samples_of(process, {number: one.kernel for number, one in numbered.items()}, path)
@@ -91,8 +92,11 @@ def _recording(processes: list[Json], path: Path, *, alone: bool) -> Recording |
                 f"this JSON only lists {counted(raw, 'raw file')} of a thread trace and has no instruction",
                 file=str(path), hint="give the folder that it lies in, with ui_output_* and stats_*.csv",
             )  # fmt: skip
+        if over_time:
+            raise NothingRecorded(f"the file has {SPM}", file=str(path))
         raise NothingRecorded("the file has no kernel dispatch: nothing was recorded", file=str(path))
-    return Recording("rocprofv3 JSON", tuple(dispatches), device=device, code=tuple(code))
+    warnings = (f"{path.name} has also {SPM}",) if over_time else ()
+    return Recording("rocprofv3 JSON", tuple(dispatches), device=device, code=tuple(code), warnings=warnings)
 
 
 def _dispatches(process: Json) -> dict[int, RecordedDispatch]:

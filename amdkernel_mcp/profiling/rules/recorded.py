@@ -19,7 +19,10 @@ _Metrics = Mapping[str, Metric]
 
 @dataclass(frozen=True)
 class _Rule:
-    """Fires when every witness is within its limits; `bound` is what the kernel is then bound by, None if nothing."""
+    """Fires when every witness is within its limits and no figure of `unless` is within its own.
+
+    `bound`: what the kernel is then bound by, None if nothing. A figure of `unless` that is unknown does not stop it.
+    """
 
     finding: str
     witnesses: tuple[tuple[str, Callable[[float], bool]], ...]
@@ -28,39 +31,71 @@ class _Rule:
     section: str
     """Of docs/profiling.md, as its anchor."""
     bound: str | None = None
+    unless: tuple[tuple[str, Callable[[float], bool]], ...] = ()
 
 
 def _at_least(limit: float) -> Callable[[float], bool]:
     return lambda value: value >= limit
 
 
+def _known(_: float) -> bool:
+    return True
+
+
+def _at_most(limit: float) -> Callable[[float], bool]:
+    return lambda value: value <= limit
+
+
 def _below(limit: float) -> Callable[[float], bool]:
     return lambda value: value < limit
 
 
-# The memory roof begins at 70 to 85 % of the theoretical peak, by part.
+_HBM, _OF_REACHED = "HBM read+write, % of peak", "HBM read+write, % of what benchmarks reach"
+_VALU, _WAITS = "VALU Utilization", "Dependency Wait"
+_OCCUPANCY = "Wavefront Occupancy, same-pass denominator, % of peak"
+_ROOF = 80
+"""% of what a copy reaches. What is left of it are the launch's start and end, and turns between reads and writes."""
+FIT = "Waves per SIMD that fit"
 RULES = (
     _Rule("The kernel is bound by memory bandwidth",
-          (("HBM read+write, % of peak", _at_least(70)), ("VALU Utilization", _below(70))),
+          ((_OF_REACHED, _at_least(_ROOF)),),
           "move fewer bytes: fuse kernels, use a narrower type, keep data that is used twice in LDS or registers",
-          "memory", "at-the-memory-roof", "memory"),
+          "memory", "at-the-memory-roof", "memory", unless=((_VALU, _at_least(70)),)),
     _Rule("The kernel is bound by the matrix cores",
-          (("MFMA Utilization", _at_least(70)), ("HBM read+write, % of peak", _below(70))),
+          (("MFMA Utilization", _at_least(70)),),
           "use a narrower type if the tolerance allows; otherwise better scheduling is what is left",
-          "instructions", "recordings-of-a-gpu", "matrix_cores"),
+          "instructions", "recordings-of-a-gpu", "matrix_cores", unless=((_OF_REACHED, _at_least(_ROOF)),)),
     _Rule("The kernel is bound by the vector ALU",
-          (("VALU Utilization", _at_least(70)), ("HBM read+write, % of peak", _below(70))),
+          ((_VALU, _at_least(70)),),
           "execute fewer instructions: packed FP32, MFMA for products, cheaper index arithmetic, fewer transcendentals",
-          "instructions", "instruction-overhead", "vector_alu"),
+          "instructions", "instruction-overhead", "vector_alu", unless=((_OF_REACHED, _at_least(_ROOF)),)),
     _Rule("LDS bank conflicts slow the kernel down",
           (("LDS Bank Conflicts/Access", _at_least(0.5)), ("LDS Utilization", _at_least(50))),
           "pad or swizzle the LDS array so that lanes that access LDS together hit different banks",
           "lds", "lds-accesses", "lds"),
+    _Rule("LDS bank conflicts slow the kernel down",
+          (("LDS Bank Conflicts", _at_least(20)),),
+          "pad or swizzle the LDS array so that lanes that access LDS together hit different banks",
+          "lds", "lds-accesses", unless=(("LDS Utilization", _known), (_OF_REACHED, _at_least(_ROOF)))),
+    _Rule("Few waves fit, and those that do wait for data",
+          ((FIT, _at_most(2)), (_WAITS, _at_least(60))),
+          "let more waves reside: fewer registers or less LDS a work group; or keep more loads in flight in each",
+          "occupancy", "low-occupancy", "latency",
+          unless=((_HBM, _at_least(40)), (_VALU, _at_least(40)), ("MFMA Utilization", _at_least(40)))),
     _Rule("Waves wait for data: the kernel is bound by latency",
-          (("Dependency Wait", _at_least(60)), ("HBM read+write, % of peak", _below(40)),
-           ("VALU Utilization", _below(40))),
+          ((_WAITS, _at_least(60)), (_HBM, _below(40)), (_VALU, _below(40))),
           "keep more loads in flight: unroll, prefetch into registers, load wider, or run more waves",
-          "occupancy", "exposed-latency", "latency"),
+          "occupancy", "exposed-latency", "latency", unless=((FIT, _at_most(2)),)),
+    _Rule("No unit is busy and few waves are resident: the kernel is bound by latency",
+          ((_OCCUPANCY, _below(25)), (_HBM, _below(40)), (_VALU, _below(40))),
+          "let more waves reside: smaller tiles, fewer registers, less LDS, a larger grid; or more loads in flight",
+          "occupancy", "low-occupancy", "latency",
+          unless=((_WAITS, _known), ("MFMA Utilization", _at_least(40)))),
+    _Rule("The memory units are busy, and the memory is not: requests hit caches or are scattered",
+          (("Memory Unit Busy", _at_least(70)), (_HBM, _below(40)), (_VALU, _below(40))),
+          "issue fewer and wider requests: neighbouring lanes on neighbouring addresses, 16 bytes a lane, values that "
+          "are used again in LDS or registers",
+          "memory", "narrow-or-uniform-loads", unless=(("vL1D Coalescing", _known),)),
     _Rule("Lanes are inactive while the vector ALU is busy",
           (("VALU Active Threads", _below(48)), ("VALU Utilization", _at_least(30))),
           "make the branch condition uniform over 64 lanes, or share the work of long lanes among the wave",
@@ -87,7 +122,9 @@ def too_uncertain(metrics: _Metrics) -> str | None:
 
 
 def _fires(rule: _Rule, metrics: _Metrics) -> bool:
-    return all(_holds(metrics.get(name), test) for name, test in rule.witnesses)
+    return all(_holds(metrics.get(name), test) for name, test in rule.witnesses) and not any(
+        _holds(metrics.get(name), test) for name, test in rule.unless
+    )
 
 
 def _holds(metric: Metric | None, test: Callable[[float], bool]) -> bool:
@@ -111,7 +148,7 @@ def diagnose_recording(
     """
     found: list[Diagnosis] = []
     for kernel in kernels[:most]:
-        if not any(name in kernel.metrics for name, _ in RULES[0].witnesses):
+        if not any(name in kernel.metrics for name in (_HBM, _VALU)):
             continue
         found += [row for row in _about(kernel) if focus is None or row.topic in (None, focus)]
     return found
@@ -135,13 +172,31 @@ def _about(kernel: KernelProfile) -> list[Diagnosis]:
 
 
 def _figures(rule: _Rule, metrics: _Metrics) -> str:
-    return "; ".join(f"{name} is {metrics[name].value:.4g} {metrics[name].unit}" for name, _ in rule.witnesses)
+    """The witnesses, and the figures beside them that a reader will ask for."""
+    shown = dict.fromkeys([*(name for name, _ in rule.witnesses), *_BESIDE.get(rule.bound or "", ())])
+    known = {name: metric for name in shown if (metric := metrics.get(name)) and metric.value is not None}
+    return "; ".join(f"{name} is {metric.value:.4g} {metric.unit}" for name, metric in known.items())
+
+
+_BESIDE = {"memory": (_HBM, _VALU, _WAITS), "matrix_cores": (_HBM,), "vector_alu": (_HBM,), "latency": (_OCCUPANCY,)}
+"""By what a kernel is bound by: figures that go with the witnesses where they are known."""
+
+
+_SHOWN = (_HBM, _VALU, "MFMA Utilization", "LDS Bank Conflicts/Access", "LDS Utilization", _WAITS, _OCCUPANCY)
 
 
 def _nothing(name: str, metrics: _Metrics) -> Diagnosis:
     """The figures that rule out each class, and those that are missing or doubtful."""
     against, missing = [], []
-    for witness in dict.fromkeys(w for rule in RULES if rule.bound for w, _ in rule.witnesses):
+    for witness in (
+        _HBM,
+        _VALU,
+        "MFMA Utilization",
+        "LDS Bank Conflicts/Access",
+        "LDS Utilization",
+        _WAITS,
+        _OCCUPANCY,
+    ):
         metric = metrics.get(witness)
         if metric is None or metric.value is None:
             missing.append(witness)

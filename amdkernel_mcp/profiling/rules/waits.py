@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from math import sqrt
 
+from amdkernel_mcp.counted import counted
 from amdkernel_mcp.profiling.code_lines import line_of
 from amdkernel_mcp.profiling.readers.kernel_code import Cost, KernelCode, Place
 from amdkernel_mcp.profiling.rules.answer import docs_of, finding
@@ -22,6 +23,9 @@ MIXED = 0.4
 """Share of all waits together from which they are named although none is large."""
 FEWEST_SAMPLES, FEWEST_CYCLES = 50, 1000
 MOST_LINES = 4
+FEW_WAVES = 3
+"""Waves on a SIMD that leave waits uncovered."""
+_HIDDEN_BY_WAVES = {"memory", "lds", "data", "dependency", "gaps"}
 _Z = 1.96
 
 
@@ -191,10 +195,11 @@ def interval(part: int, whole: int) -> tuple[float, float]:
     return max(middle - half, 0.0), min(middle + half, 1.0)
 
 
-def diagnose_waits(code: KernelCode, *, bandwidth_bound: bool = False) -> list[Diagnosis]:
+def diagnose_waits(code: KernelCode, *, bandwidth_bound: bool = False, fit: float | None = None) -> list[Diagnosis]:
     """The large waits of a kernel, longest first. Nothing where there is too little to say so.
 
     bandwidth_bound: counters show that the memory is at its limit, so more loads in flight would not help.
+    fit: waves that can be resident on a SIMD, where that is known.
     """
     waits = waits_of(code)
     cycles = code.method == "thread trace"
@@ -205,18 +210,20 @@ def diagnose_waits(code: KernelCode, *, bandwidth_bound: bool = False) -> list[D
     for wait in named:
         amount = waits.by_wait[wait]
         if (amount / waits.total if cycles else interval(amount, waits.total)[0]) >= LARGE:
-            found.append(_finding(code, waits, wait, bandwidth_bound=bandwidth_bound))
+            found.append(_finding(code, waits, wait, bandwidth_bound=bandwidth_bound, fit=fit))
     if not found and sum(waits.by_wait.values()) >= MIXED * waits.total:
         found.append(_mixed(code, waits, named))
     return found
 
 
-def _finding(code: KernelCode, waits: Waits, wait: str, *, bandwidth_bound: bool) -> Diagnosis:
+def _finding(code: KernelCode, waits: Waits, wait: str, *, bandwidth_bound: bool, fit: float | None) -> Diagnosis:
     what = _WAITS[wait]
     advice = what.advice
     if bandwidth_bound and wait in ("memory", "data", "memory_pipe"):
         advice = "move fewer bytes: the memory is at its limit, so more loads in flight do not help"
     because = f"{_amount(code, waits, waits.by_wait[wait])}; most at {_lines(waits, wait)}"
+    if fit and fit <= FEW_WAVES and wait in _HIDDEN_BY_WAVES:
+        because += f"; registers and LDS let {counted(round(fit), 'wave')} reside on a SIMD"
     return _row(code, replace(what, advice=advice), because, waits.by_line[wait])
 
 
