@@ -115,7 +115,7 @@ def _profile(
 def usual_dispatches(dispatches: Sequence[RecordedDispatch]) -> list[RecordedDispatch]:
     """Those that means are taken over: without the few that took many times as long as others of the same launch.
 
-    The first launch touches memory for the first time and loads code: 430 ms beside 0.63 ms has been recorded.
+    The first launch touches memory for the first time and loads code: 430 ms next to 0.63 ms has been recorded.
     """
     alike: dict[Shape, list[RecordedDispatch]] = {}
     for dispatch in dispatches:

@@ -60,7 +60,7 @@ def _about(kernel: KernelProfile) -> list[str]:
     longest, middle = metrics.get("Kernel Time, longest"), metrics.get("Kernel Time, median")
     if (odd := metrics.get(OUTLIERS)) and odd.value and longest and middle and longest.value and middle.value:
         found.append(
-            f"{name}: {odd.value:g} of {kernel.dispatches} dispatches took up to {longest.value / 1e6:.3g} ms beside "
+            f"{name}: {odd.value:g} of {kernel.dispatches} dispatches took up to {longest.value / 1e6:.3g} ms next to "
             f"{middle.value / 1e6:.3g} ms, as a first touch of memory does: left out of the means"
         )
     elif longest and middle and longest.value and middle.value and longest.value > 2 * middle.value:

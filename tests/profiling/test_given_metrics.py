@@ -94,7 +94,7 @@ def test_a_first_touch_is_left_out_of_the_means(tmp_path: Path) -> None:
     assert kernel.metrics["Kernel Time"].value == 630_000
     assert kernel.metrics["Total Time"].value == sum(took)
     assert (kernel.dispatches, kernel.metrics[OUTLIERS].value) == (4, 1)
-    assert any("430 ms beside 0.63 ms" in warning for warning in result.warnings)
+    assert any("430 ms next to 0.63 ms" in warning for warning in result.warnings)
 
 
 def test_two_kinds_of_launch_are_not_outliers(tmp_path: Path) -> None:

@@ -172,7 +172,7 @@ def _about(kernel: KernelProfile) -> list[Diagnosis]:
 
 
 def _figures(rule: _Rule, metrics: _Metrics) -> str:
-    """The witnesses, and the figures beside them that a reader will ask for."""
+    """The witnesses, and the figures next to them that a reader will ask for."""
     shown = dict.fromkeys([*(name for name, _ in rule.witnesses), *_BESIDE.get(rule.bound or "", ())])
     known = {name: metric for name in shown if (metric := metrics.get(name)) and metric.value is not None}
     return "; ".join(f"{name} is {metric.value:.4g} {metric.unit}" for name, metric in known.items())
