@@ -25,6 +25,11 @@ class DType:
     steps: int = 0  # by default, the representable values that a result may be away from the rounded reference
 
     @property
+    def sum_epsilon(self) -> float:
+        """The relative rounding of sums: those of narrow types run in f32, and those of integers as well."""
+        return 2.0 ** (-52 if self.bytes == 8 else -23)
+
+    @property
     def numpy(self) -> np.dtype[Any]:
         """The NumPy type of an array of these."""
         import ml_dtypes

@@ -4,8 +4,12 @@ Reads `job.json` ({"calls": [{"scalars": {...}, "arrays": [names]}], "outputs": 
 `<call>/<name>.npy`. With "rounding" in the job, a number for each call, the reference computes as float32 would,
 off by up to "steps" steps: rounded_arrays.py. Leaves in $OUT `<call>/<name>.npy` and `answer.json`:
 {"error": null | {"kind", "message", "line", "call"}, "seconds": [..]}. All of it is untrusted for the reader.
+
+With "parts" in the job, {name: {"shape", "rtol", "epsilon"}} for each call, only the elements at the flat indices of
+`<call>/<name>.wanted.npy` are left, and in `<name>.scale.npy` their scale (scale.py).
 """
 
+import importlib
 import importlib.util
 import inspect
 import json
@@ -74,6 +78,25 @@ def as_array(name: str, value: Any) -> np.ndarray[Any, np.dtype[Any]]:
     return array.astype(np.float64 if array.dtype.kind == "f" else array.dtype)
 
 
+def in_reference_form(array: np.ndarray[Any, np.dtype[Any]]) -> np.ndarray[Any, np.dtype[Any]]:
+    """Floats as float64, which holds exactly the kernel's values; integers as they are."""
+    return array.astype(np.float64) if array.dtype.kind == "f" else array
+
+
+def _part(
+    name: str, array: np.ndarray[Any, np.dtype[Any]], part: dict[str, Any], wanted: str, folder: Path
+) -> np.ndarray[Any, np.dtype[Any]]:
+    """The wanted elements; leaves their scales, which depend on all elements."""
+    if list(array.shape) != part["shape"]:
+        raise Unusable(f"`{name}` has the shape {list(array.shape)} instead of {part['shape']}")
+    chosen = np.load(wanted)
+    scales = importlib.import_module("scale").scales(
+        array.astype(np.float64), rtol=part["rtol"], epsilon=part["epsilon"]
+    )
+    np.save(folder / f"{name}.scale.npy", scales.reshape(-1)[chosen], allow_pickle=False)
+    return np.ascontiguousarray(array.reshape(-1)[chosen])
+
+
 def _rounding(arrays: dict[str, Any], seed: int, steps: int) -> dict[str, Any]:
     import rounded_arrays
 
@@ -86,7 +109,7 @@ def run(job: dict[str, Any], out: Path, answer: dict[str, Any]) -> None:
     function = load("reference")
     for number, call in enumerate(job["calls"]):
         answer["call"] = number
-        arrays = {name: np.load(f"{number}/{name}.npy", allow_pickle=False) for name in call["arrays"]}
+        arrays = {name: in_reference_form(np.load(f"{number}/{name}.npy")) for name in call["arrays"]}
         if "rounding" in job:
             arrays = _rounding(arrays, job["rounding"][number], job["steps"])
         began = time.monotonic()
@@ -99,7 +122,10 @@ def run(job: dict[str, Any], out: Path, answer: dict[str, Any]) -> None:
         for name, value in result.items():
             if name not in job["outputs"]:
                 raise Unusable(f"it returned {name!r}, which is not an output (outputs: {', '.join(job['outputs'])})")
-            np.save(folder / f"{name}.npy", as_array(name, value), allow_pickle=False)
+            array = as_array(name, value)
+            if "parts" in job:
+                array = _part(name, array, job["parts"][number][name], f"{number}/{name}.wanted.npy", folder)
+            np.save(folder / f"{name}.npy", array, allow_pickle=False)
 
 
 def printable(text: str) -> str:

@@ -14,10 +14,19 @@ if TYPE_CHECKING:
     Array = np.ndarray[Any, np.dtype[Any]]
 
 
-def checked_array(problem: Problem, argument: Argument, case: Case, content: bytes, *, nan: str | None) -> Array:
+def checked_array(
+    problem: Problem,
+    argument: Argument,
+    case: Case,
+    content: bytes,
+    *,
+    nan: str | None,
+    shape: tuple[int, ...] | None = None,
+) -> Array:
     """The array of a .npy file as float64, or as the argument's integer type. Raises ProblemFileError.
 
-    `nan`: why a NaN cannot be used, as the end of a sentence; None where NaN is allowed.
+    `nan`: why a NaN cannot be used, as the end of a sentence; None where NaN is allowed. `shape`: where it is not that
+    of the argument in this case.
     """
     import numpy as np
 
@@ -25,7 +34,7 @@ def checked_array(problem: Problem, argument: Argument, case: Case, content: byt
         array = read_npy(content)
     except ValueError as error:
         raise bad_array(problem, case, f"`{argument.name}` cannot be read: {error}") from None
-    shape = case.shape_of(argument)
+    shape = case.shape_of(argument) if shape is None else shape
     if array.size == 1 and shape == (1,) * len(shape):
         array = array.reshape(shape)  # a sum may come as a plain number
     if array.shape != shape:
@@ -36,6 +45,19 @@ def checked_array(problem: Problem, argument: Argument, case: Case, content: byt
     if argument.dtype.kind == "float":
         return np.asarray(array, dtype=np.float64)
     return _whole(problem, argument, case, array)
+
+
+def checked_scale(problem: Problem, case: Case, content: bytes, shape: tuple[int, ...]) -> Array:
+    """The scales that our script left. Raises ProblemFileError where the reference put something else there."""
+    import numpy as np
+
+    try:
+        array = read_npy(content)
+    except ValueError:
+        array = np.zeros(0)
+    if array.dtype != np.float64 or array.shape != shape or not (np.isfinite(array) & (array >= 0)).all():
+        raise bad_array(problem, case, "reference.py overwrote what is left next to its outputs")
+    return array
 
 
 def bad_array(problem: Problem, case: Case, message: str) -> ProblemFileError:

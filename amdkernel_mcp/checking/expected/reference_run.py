@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from amdkernel_mcp.bundled import folder as bundled_folder
@@ -14,6 +15,8 @@ from amdkernel_mcp.problems.problem import Case, Problem
 from amdkernel_mcp.quoting import words_of
 
 TIMEOUT_S = 120.0
+_SCALE = Path(__file__).parents[1] / "judging" / "scale.py"  # it needs NumPy alone
+_LEAST_OUTPUT_BYTES, _REST_BYTES = 256 << 20, 4 << 20
 
 
 class ReferenceTimeoutError(ProblemFileError):
@@ -29,8 +32,11 @@ def run_function(
     files: Mapping[str, bytes],
     *,
     timeout_s: float = TIMEOUT_S,
+    left_bytes: int = 0,
 ) -> Mapping[str, bytes]:
     """The files that `reference` or `generate` left. `cases`: that of each call, for messages.
+
+    `left_bytes`: how much it leaves where all is well.
 
     Raises ProblemFileError when it fails; SandboxError.
     """
@@ -38,11 +44,19 @@ def run_function(
     scripts = {"reference": ("run_reference.py",), "generate": ("run_generate.py", "run_reference.py")}[function]
     scripts += ("rounded_arrays.py",) if "rounding" in job else ()
     shipped = {name: (runner / name).read_bytes() for name in scripts}
+    if "parts" in job:
+        shipped["scale.py"] = _SCALE.read_bytes()
     if problem.needs_torch:
         shipped |= module_scripts()
     shipped |= {"reference.py": problem.reference.encode(), "job.json": json.dumps(job).encode()}
     kind: SandboxKind = "torch" if problem.needs_torch else "compile"
-    completed = sandbox.run(kind, ["python3", scripts[0]], {**files, **shipped}, timeout_s=timeout_s)
+    completed = sandbox.run(
+        kind,
+        ["python3", scripts[0]],
+        {**files, **shipped},
+        timeout_s=timeout_s,
+        output_limit_bytes=max(_LEAST_OUTPUT_BYTES, left_bytes + _REST_BYTES),
+    )
     answer = _answer(problem, completed, timeout_s)
     if answer.error:
         raise _explain(problem, function, cases, answer.error, answer.call)

@@ -56,10 +56,11 @@ def find_bias(
     tolerance: Tolerance,
     least_scale: float | Array = 0.0,
     written: Mask | None = None,
+    scale: Array | None = None,
 ) -> Bias | None:
     """The bias of `got` (of `dtype`) against `expected`; None where there is none that is certain.
 
-    `least_scale`: as in `compare`. `written`: the elements that count; None: all.
+    `least_scale`, `scale`: as in `compare`. `written`: the elements that count; None: all.
     """
     rows = _rows(expected.shape)
     if rows is None or expected.size < _FEWEST or tolerance.is_equality or tolerance.rtol == 0:
@@ -72,10 +73,12 @@ def find_bias(
             used, errors = np.ones(ref.shape, bool), [out - ref]
         elif in_steps:
             used, errors = _in_steps(out, ref, dtype)
-            scale = np.maximum(scales(ref, rtol=tolerance.rtol or 0.0, epsilon=2.0**-23), least_scale)
+            if scale is None:
+                scale = scales(ref, rtol=tolerance.rtol or 0.0, epsilon=dtype.sum_epsilon)
+            scale = np.maximum(scale, least_scale)
             used &= np.abs(ref) >= _LARGE * scale
         else:
-            used, errors = _in_tolerances(out, ref, tolerance, 2.0 ** (-52 if dtype.bytes == 8 else -23), least_scale)
+            used, errors = _in_tolerances(out, ref, tolerance, dtype.sum_epsilon, least_scale, scale)
     used &= np.isfinite(out) & np.isfinite(ref)
     if written is not None:
         used &= written
@@ -112,10 +115,15 @@ def _in_steps(out: Array, ref: Array, dtype: DType) -> tuple[Mask, list[Array]]:
 
 
 def _in_tolerances(
-    out: Array, ref: Array, tolerance: Tolerance, epsilon: float, least_scale: float | Array
+    out: Array,
+    ref: Array,
+    tolerance: Tolerance,
+    epsilon: float,
+    least_scale: float | Array,
+    scale: Array | None,
 ) -> tuple[Mask, list[Array]]:
     rtol = tolerance.rtol or 0.0
-    scale = np.maximum(scales(ref, rtol=rtol, epsilon=epsilon), least_scale)
+    scale = np.maximum(scales(ref, rtol=rtol, epsilon=epsilon) if scale is None else scale, least_scale)
     margin = rtol * scale if tolerance.atol is None else tolerance.atol
     allowed = rtol * np.abs(ref) + margin
     return np.asarray(allowed > 0), [(out - ref) / allowed]

@@ -23,7 +23,7 @@ from amdkernel_mcp.checking.judging.sentences import (
 )
 from amdkernel_mcp.checking.judging.tolerance import MAX_BIAS, Comparison, Tolerance, compare
 from amdkernel_mcp.counted import counted
-from amdkernel_mcp.findings.faults import Layout, Lines, explain_stop
+from amdkernel_mcp.findings.faults import Layout, Lines, Stop, explain_stop
 from amdkernel_mcp.findings.mistakes import explain_mistakes
 from amdkernel_mcp.problems.problem import Argument, Case, OutputTolerance, Problem
 from amdkernel_mcp.results.kernels import CaseResult, CheckVerdict, Finding, Worst
@@ -121,9 +121,7 @@ def judge_run(
     cancels inside the reference, and for an integer output which other values rounding gives (conditioning.py).
     `written`: of a run of a sample of the workgroups, the elements of each output that it wrote; others are not judged.
     """
-    stop = explain_stop(report, arch=arch, lines=lines, layouts=layouts)
-    mistakes = explain_mistakes(report, lines=lines, layouts=layouts)
-    findings = [*_guard_findings(report, layouts), *_input_findings(report, mistakes)]
+    stop, mistakes, findings = around_outputs(report, arch=arch, lines=lines, layouts=layouts)
     if has_race(mistakes):
         returned = None
     if stop:
@@ -167,6 +165,30 @@ def judge_run(
         elements=sum(output.comparison.elements for output in judged),
         worst=worst.worst if wrong else None,
         notes=tuple(output.note for output in judged if output.note),
+    )
+
+
+def around_outputs(
+    report: CaseReport, *, arch: str, lines: Lines | None, layouts: Mapping[str, Layout]
+) -> tuple[Stop | None, list[Finding], list[Finding]]:
+    """Why the run stopped, the mistakes that the checks saw, and what is wrong around the buffers."""
+    mistakes = explain_mistakes(report, lines=lines, layouts=layouts)
+    findings = [*_guard_findings(report, layouts), *_input_findings(report, mistakes)]
+    return explain_stop(report, arch=arch, lines=lines, layouts=layouts), mistakes, findings
+
+
+def is_right(argument: Argument, runs: Sequence[Array], expected: Array, scale: Array, *, tolerance: Tolerance) -> bool:
+    """Whether a part of an output is right beyond doubt: no rounding need be asked for, and all runs are the same.
+
+    runs: the same elements of each repeat, flat, as `expected` (float64 or integers) and the `scale` of each.
+    """
+    if len(set(_first_of_equal(runs))) > 1:
+        return False
+    about: Any = {"dtype": argument.dtype, "tolerance": tolerance, "scale": scale}
+    return (
+        compare(runs[0], expected, **about).violations == 0
+        and find_bias(runs[0], expected, **about) is None
+        and find_loss(runs[0], expected, **about) is None
     )
 
 

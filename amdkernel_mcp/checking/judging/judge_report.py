@@ -86,7 +86,7 @@ def _judge_case(
     mode: Mode,
 ) -> CaseJudgement:
     arch, lines, case = compiled.result.arch, compiled.lines, planned.case
-    layouts = _layouts(problem, plan, case)
+    layouts = layouts_of(problem, plan, case)
     cut = by_inputs(planned.run, mode, report)
     returned = cut.returned.outputs[0] if cut.returned and cut.returned.outputs else None
     runs: list[RunJudgement] = []
@@ -101,7 +101,7 @@ def _judge_case(
         run = judge_run(
             problem, case, each, expected[number], arch=arch, lines=lines, layouts=layouts, returned=again,
             least_scales=scales,
-            written=_written(problem, planned.calls[number], each, compiled),
+            written=written_of(problem, planned.calls[number], each, compiled),
         )  # fmt: skip
         runs.append(replace(run, inputs=f"inputs {number + 1} of {len(cut.inputs)}") if number else run)
     if cut.returned:  # what it left is judged with the first run; here it is for what the checks saw, and for a stop
@@ -117,14 +117,14 @@ def _says_more_than_values(run: RunJudgement) -> bool:
     return any(finding.kind not in _ABOUT_VALUES for finding in run.findings)
 
 
-def _written(problem: Problem, call: Call, report: CaseReport, compiled: Compiled) -> dict[str, Mask] | None:
+def written_of(problem: Problem, call: Call, report: CaseReport, compiled: Compiled) -> dict[str, Mask] | None:
     """Of a run of a sample of the workgroups, what it wrote; None where all ran."""
     if not report.outputs or not any(record.sampled for record in report.dispatches):
         return None
     return written_elements(problem, call, report.outputs[0], store_bytes=narrowest_store(compiled.disassembly))
 
 
-def _layouts(problem: Problem, plan: LaunchPlan, case: Case) -> dict[str, Layout]:
+def layouts_of(problem: Problem, plan: LaunchPlan, case: Case) -> dict[str, Layout]:
     layouts = {argument.name: Layout(argument.dtype.bytes, case.shape_of(argument)) for argument in problem.arrays}
     values = {**plan.constants(), **case.values}
     for space in plan.workspaces:

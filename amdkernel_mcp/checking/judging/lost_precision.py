@@ -64,10 +64,11 @@ def find_loss(
     tolerance: Tolerance,
     least_scale: float | Array = 0.0,
     written: Mask | None = None,
+    scale: Array | None = None,
 ) -> Loss | None:
     """The first such band of `got` (of `dtype`) against `expected`, from the largest on; None where there is none.
 
-    `least_scale`, `written`: as in `compare`. Nothing is found where the tolerance is absolute or none.
+    `least_scale`, `written`, `scale`: as in `compare`. Nothing is found where the tolerance is absolute or none.
     """
     if dtype.kind != "float" or not tolerance.rtol or tolerance.atol is not None or dtype.bytes == 8:
         return None
@@ -79,8 +80,8 @@ def find_loss(
         used = np.isfinite(error) & (ref != 0)
     if not error[used].any():
         return None
-    of_all = np.maximum(scales(expected.astype(np.float64), rtol=tolerance.rtol, epsilon=_F32), least_scale)
-    scale = of_all.reshape(-1)[chosen]
+    of_all = scales(expected.astype(np.float64), rtol=tolerance.rtol, epsilon=_F32) if scale is None else scale
+    scale = np.maximum(of_all, least_scale).reshape(-1)[chosen]
     with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
         share = np.where(used & (scale > 0), np.abs(ref) / scale, 0.0)
     found = _zeros(out, ref, used, share, dtype, tolerance)

@@ -75,19 +75,22 @@ def compare(
     least_scale: float | Array = 0.0,
     others: Array | None = None,
     written: Mask | None = None,
+    scale: Array | None = None,
 ) -> Comparison:
     """How `got`, of `dtype`, compares with `expected` (float64, or dtype for integers) of the same shape.
 
     `least_scale`: of every element or of each, where more is known than the output itself shows (conditioning.py).
     `others`: of an integer output, of shape (n, *shape): values that are as right (conditioning.py).
     `written`: the elements that are compared; None: all. The scale is that of the whole output in both cases.
+    `scale`: that of each element, where `expected` is a part of the output.
     """
     chosen = None if written is None else np.flatnonzero(written)  # the sample is often a small part of a large output
     out, ref = (got, expected) if chosen is None else (got.reshape(-1)[chosen], expected.reshape(-1)[chosen])
     if np.array_equal(out, ref):  # copies and integers: no need to look at each element
         return _identical(ref, got.shape)
-    epsilon = 2.0 ** (-52 if dtype.bytes == 8 else -23)  # sums of narrow types run in f32
-    scale = np.maximum(scales(expected.astype(np.float64), rtol=tolerance.rtol or 0.0, epsilon=epsilon), least_scale)
+    if scale is None:
+        scale = scales(expected.astype(np.float64), rtol=tolerance.rtol or 0.0, epsilon=dtype.sum_epsilon)
+    scale = np.maximum(scale, least_scale)
     if dtype.kind == "float" and dtype.bytes == 1 and tolerance.rtol:
         scale = scale * min(1.0, _MOST_OF_A_BYTE / tolerance.rtol)
     if chosen is None or written is None:
