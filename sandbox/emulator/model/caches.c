@@ -2,21 +2,43 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+
+/* ---- the lines ---- */
+
+enum { HUGE_PAGE = 2 << 20 };
+
+static u64 mapped_bytes(u64 lines)
+{
+    return (lines * sizeof(CacheLine) + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE + HUGE_PAGE;
+}
+
+/* Lines are met in no order: on small pages the host looks for the page of nearly each of them. `mapping` is what
+ * lines_unmap() wants. */
+static CacheLine *lines_map(u64 lines, void **mapping)
+{
+    u64 bytes = mapped_bytes(lines);
+    void *at = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (at == MAP_FAILED)
+        return NULL;
+    *mapping = at;
+    u64 aligned = ((u64)(uintptr_t)at + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
+    (void)madvise((void *)(uintptr_t)aligned, bytes - HUGE_PAGE, MADV_HUGEPAGE); /* a kernel without them is slower */
+    return (CacheLine *)(uintptr_t)aligned;
+}
+
+static void lines_unmap(void *mapping, u64 lines)
+{
+    if (mapping)
+        munmap(mapping, mapped_bytes(lines));
+}
 
 /* ---- set-associative, in the order of use: the first line of a set is the youngest ---- */
 
-bool cache_create(Cache *c, u64 bytes, u32 ways)
+static Cache cache_over(CacheLine *lines, u64 bytes, u32 ways)
 {
-    *c = (Cache){.sets = bytes / LINE_BYTES / ways, .ways = ways};
-    c->mask = c->sets & (c->sets - 1) ? 0 : c->sets - 1;
-    c->lines = calloc(c->sets * ways, sizeof *c->lines);
-    return c->lines != NULL;
-}
-
-void cache_destroy(Cache *c)
-{
-    free(c->lines);
-    c->lines = NULL;
+    u64 sets = bytes / LINE_BYTES / ways;
+    return (Cache){.lines = lines, .sets = sets, .mask = sets & (sets - 1) ? 0 : sets - 1, .ways = ways};
 }
 
 /* Hardware hashes addresses, so that powers of two do not all meet in one set. */
@@ -85,21 +107,14 @@ void cache_empty(Cache *c, void (*tell)(void *context, const CacheLine *line), v
 
 u32 caches_scalar_count(const GpuShape *s) { return s->clusters * ((s->cus_per_cluster + 1) / 2); }
 
-static void destroy_kind(Cache *c, u32 count)
-{
-    for (u32 n = 0; c && n < count; n++)
-        cache_destroy(&c[n]);
-    free(c);
-}
+static u64 lines_of(u32 count, u64 bytes) { return count * (bytes / LINE_BYTES); }
 
-static Cache *caches_of_a_kind(u32 count, u64 bytes, u32 ways)
+/* `count` caches of a kind, whose lines follow each other from `*free_lines` on. */
+static Cache *caches_of_a_kind(CacheLine **free_lines, u32 count, u64 bytes, u32 ways)
 {
-    Cache *c = calloc(count, sizeof *c);
-    for (u32 n = 0; c && n < count; n++)
-        if (!cache_create(&c[n], bytes, ways)) {
-            destroy_kind(c, count);
-            return NULL;
-        }
+    Cache *c = calloc(count + 1, sizeof *c);
+    for (u32 n = 0; c && n < count; n++, *free_lines += bytes / LINE_BYTES)
+        c[n] = cache_over(*free_lines, bytes, ways);
     return c;
 }
 
@@ -110,13 +125,19 @@ Caches *caches_create(const char *arch)
     if (!c)
         return NULL;
     c->shape = s;
-    c->l2 = caches_of_a_kind(s->l2_count, s->l2_bytes, L2_WAYS);
-    c->scalar = caches_of_a_kind(caches_scalar_count(s), SCALAR_CACHE_BYTES, L2_WAYS);
-    c->gl1 = s->gl1_bytes ? caches_of_a_kind(s->clusters, s->gl1_bytes, GL1_WAYS) : NULL;
-    bool ok = c->l2 && c->scalar && (c->gl1 || !s->gl1_bytes);
-    if (ok && s->mall_mib)
-        ok = cache_create(&c->mall, (u64)s->mall_mib << 20, MALL_WAYS);
-    if (ok)
+    u64 mall_bytes = (u64)s->mall_mib << 20;
+    c->lines = lines_of(1, mall_bytes) + lines_of(s->l2_count, s->l2_bytes)
+        + lines_of(caches_scalar_count(s), SCALAR_CACHE_BYTES) + lines_of(s->clusters, s->gl1_bytes);
+    CacheLine *lines = lines_map(c->lines, &c->mapping);
+    if (lines) {
+        if (mall_bytes)
+            c->mall = cache_over(lines, mall_bytes, MALL_WAYS);
+        lines += lines_of(1, mall_bytes);
+        c->l2 = caches_of_a_kind(&lines, s->l2_count, s->l2_bytes, L2_WAYS);
+        c->scalar = caches_of_a_kind(&lines, caches_scalar_count(s), SCALAR_CACHE_BYTES, L2_WAYS);
+        c->gl1 = s->gl1_bytes ? caches_of_a_kind(&lines, s->clusters, s->gl1_bytes, GL1_WAYS) : NULL;
+    }
+    if (lines && c->l2 && c->scalar && (c->gl1 || !s->gl1_bytes))
         return c;
     caches_destroy(c);
     return NULL;
@@ -126,9 +147,9 @@ void caches_destroy(Caches *c)
 {
     if (!c)
         return;
-    destroy_kind(c->l2, c->shape->l2_count);
-    destroy_kind(c->gl1, c->shape->clusters);
-    destroy_kind(c->scalar, caches_scalar_count(c->shape));
-    cache_destroy(&c->mall);
+    lines_unmap(c->mapping, c->lines);
+    free(c->l2);
+    free(c->gl1);
+    free(c->scalar);
     free(c);
 }

@@ -15,9 +15,6 @@ typedef struct { CacheLine *lines; u64 sets, mask; u32 ways; } Cache;
 
 enum { ALL_SECTORS = 15 };
 
-bool cache_create(Cache *c, u64 bytes, u32 ways);
-void cache_destroy(Cache *c);
-
 /* What the cache knew of the line; it is its youngest then. Of `written` sectors it keeps dirty copies, and of a line
  * that is read but not there it fetches all. `out` is the line that had to go, if it was dirty. */
 CacheLine cache_touch(Cache *c, u64 line, u8 sectors, bool written, CacheLine *out);
@@ -42,6 +39,8 @@ struct Caches {
     Cache *gl1;     /* graphics L1, one for each shader array; NULL: there is none */
     Cache *scalar;  /* sL1D: one for two CUs */
     Cache mall;
+    void *mapping;  /* of the lines of all of them */
+    u64 lines;
 };
 
 /* How many scalar caches a GPU has. */

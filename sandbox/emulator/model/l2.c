@@ -5,39 +5,29 @@
  * of TURN lines in the order of their numbers, and the next round begins when the round before has ended. So the order
  * depends on the numbers only, and a thread that completes a round can replay it while the others continue.
  *
- * The graphics L1 is read only: stores and atomics bypass it and evict their line; it is empty when a dispatch starts.
- * The L2 writes back and allocates on stores without fetching. Requests to it have 128 bytes if they read and 64 if they
- * write (TCP_TCC_*_REQ; assumed for RDNA as well). The Infinity Cache holds reads and writes alike. A sector counts as written
- * to memory when it becomes dirty in the last cache before memory: it will be written at some time.
+ * Where there are several L2s, each takes all of its turns of a stretch before the next does, on a thread of its own if there
+ * are: its lines then stay in the host's cache. What they ask of the Infinity Cache follows in the order of all turns.
  */
 #include "model/l2.h"
 
 #include <pthread.h>
 #include <stdlib.h>
+#include <unistd.h>
 
+#include "model/l2_unit.h"
 #include "model/residency.h"
 
 enum {
     TURN = 16,
-    CHANNELS = 16,        /* of an L2, which take turns of 256 bytes; a real one mixes in higher bits of the address */
-    CHANNEL_WINDOW = 1024, /* requests to an L2 that are in flight together: a few dozen for each CU */
-    ATOMIC_BUCKETS = 1 << 16, /* lines that share a bucket count as one: never fewer than there are */
+    STRETCH = 1 << 20,     /* requests, which bounds what the L2s keep */
+    WORTH_THREADS = 1 << 16,
+    MOST_THREADS = 16,
+    AHEAD = 8,             /* events, for the host's memory */
 };
 
 typedef struct Round Round;
 /* `moved`, if not NULL: see l2_replay(); the logs belong to others then. */
 struct Round { u64 first; u32 size, done; Log *log; u64 *at; const i64 **moved; Round *next; };
-
-/* In lines, requests of 64 and 32 bytes, or bytes. */
-typedef struct {
-    u64 reads, writes, atomics, hits, misses;
-    u64 fabric_reads, fabric_writes_64, fabric_writes_32;
-    u64 mall_hits, mall_misses, memory_bytes_read, memory_bytes_written;
-    u64 scalar_hits, scalar_misses, gl1_hits, gl1_misses;
-} Traffic;
-
-/* Requests of the window to each channel, and those that the busiest channel had in the windows before. */
-typedef struct { u32 channel[CHANNELS], count; u64 busiest; } Channels;
 
 struct L2Model {
     const GpuShape *shape;
@@ -45,19 +35,31 @@ struct L2Model {
     bool own_caches;
     Residency residency;
     u64 total;
+    u32 threads;
     pthread_mutex_t lock; /* of what follows */
     Round *rounds;        /* open, in order */
     u64 next_first;       /* where the round begins that is to be replayed next */
     bool replaying;       /* the rest belongs to one thread at a time */
-    Traffic traffic;
-    Channels *channels;   /* of each L2 */
-    u32 *atomics_on;      /* requests, by bucket of the line; NULL until there is one */
-    PcCounts *pcs;
+    L2Unit *unit;         /* for each L2 */
+    Traffic traffic;      /* of the Infinity Cache, where the units keep events */
     u32 pc_count;
     const u32 *slot_of;   /* see l2_replay() */
 };
 
 /* ---- a dispatch ---- */
+
+static bool units_create(L2Model *m, bool by_instruction)
+{
+    u32 count = m->shape->l2_count;
+    m->unit = calloc(count, sizeof *m->unit);
+    for (u32 n = 0; m->unit && n < count; n++) {
+        m->unit[n] = (L2Unit){.caches = m->caches, .l2 = &m->caches->l2[n],
+                              .keeps = count > 1 && l2_unit_alone(m->caches)};
+        if (by_instruction && !(m->unit[n].by_instruction = calloc(m->pc_count + 1, sizeof(HitsOf))))
+            return false;
+    }
+    return m->unit != NULL;
+}
 
 L2Model *l2_create(const Dispatch *d)
 {
@@ -71,10 +73,10 @@ L2Model *l2_create(const Dispatch *d)
     m->caches = d->caches ? d->caches : caches_create(s->arch);
     m->own_caches = !d->caches;
     m->pc_count = d->program->count;
-    m->pcs = d->count_pcs ? calloc(d->program->count + 1, sizeof *m->pcs) : NULL;
-    m->channels = calloc(s->l2_count, sizeof *m->channels);
+    long cores = sysconf(_SC_NPROCESSORS_ONLN);
+    m->threads = d->threads ? d->threads : cores > 0 ? (u32)cores : 1;
     pthread_mutex_init(&m->lock, NULL);
-    if (m->caches && m->channels && (m->pcs || !d->count_pcs))
+    if (m->caches && units_create(m, d->count_pcs))
         return m;
     l2_destroy(m);
     return NULL;
@@ -101,12 +103,15 @@ void l2_destroy(L2Model *m)
         round_destroy(m->rounds);
         m->rounds = next;
     }
+    for (u32 n = 0; m->unit && n < m->shape->l2_count; n++) {
+        free(m->unit[n].atomics_on);
+        free(m->unit[n].by_instruction);
+        free(m->unit[n].event);
+    }
+    free(m->unit);
     if (m->own_caches)
         caches_destroy(m->caches);
     pthread_mutex_destroy(&m->lock);
-    free(m->channels);
-    free(m->atomics_on);
-    free(m->pcs);
     free(m);
 }
 
@@ -120,195 +125,6 @@ u32 l2_l1_ways(const L2Model *m)
     return ways ? ways : 1;
 }
 
-/* ---- behind the L2 ---- */
-
-static u32 sectors_of(u8 mask) { return (u32)__builtin_popcount(mask); }
-
-static void write_to_memory(L2Model *m, u8 dirty_before, u8 sectors)
-{
-    m->traffic.memory_bytes_written += SECTOR_BYTES * sectors_of((u8)(sectors & ~dirty_before));
-}
-
-/* What became dirty in an L2 that outlives the dispatch may reach the Infinity Cache in a later one. */
-static bool counted_at_l2(const L2Model *m) { return m->shape->l2_survives || !m->caches->mall.lines; }
-
-static void fabric_read(L2Model *m, u64 line)
-{
-    CacheLine out;
-    m->traffic.fabric_reads++;
-    if (m->caches->mall.lines && cache_touch(&m->caches->mall, line, ALL_SECTORS, false, &out).valid == ALL_SECTORS) {
-        m->traffic.mall_hits++;
-        return;
-    }
-    m->traffic.mall_misses += m->caches->mall.lines != NULL;
-    m->traffic.memory_bytes_read += LINE_BYTES;
-}
-
-static void fabric_write(void *context, const CacheLine *line)
-{
-    L2Model *m = context;
-    for (u32 half = 0; half < 2; half++) {
-        u32 sectors = sectors_of(line->dirty >> 2 * half & 3);
-        m->traffic.fabric_writes_64 += sectors == 2;
-        m->traffic.fabric_writes_32 += sectors == 1;
-    }
-    CacheLine out, before;
-    if (!m->caches->mall.lines)
-        return;
-    before = cache_touch(&m->caches->mall, line->line, line->dirty, true, &out);
-    if (!counted_at_l2(m))
-        write_to_memory(m, before.dirty, line->dirty);
-}
-
-/* ---- what waits for one channel or one line ---- */
-
-static void end_window(Channels *c)
-{
-    u32 most = 0;
-    for (u32 n = 0; n < CHANNELS; n++)
-        most = c->channel[n] > most ? c->channel[n] : most;
-    *c = (Channels){.busiest = c->busiest + most};
-}
-
-static void count_channel(L2Model *m, const Cache *l2, u64 line)
-{
-    Channels *c = &m->channels[l2 - m->caches->l2];
-    c->channel[line / 2 % CHANNELS]++;
-    if (++c->count == CHANNEL_WINDOW)
-        end_window(c);
-}
-
-static void count_atomic(L2Model *m, u64 line)
-{
-    if (!m->atomics_on)
-        m->atomics_on = calloc(ATOMIC_BUCKETS, sizeof *m->atomics_on);
-    if (m->atomics_on)
-        m->atomics_on[line * 0x9e3779b97f4a7c15ull >> 48]++;
-}
-
-static u64 most_atomics(const L2Model *m)
-{
-    u32 most = 0;
-    for (u32 n = 0; m->atomics_on && n < ATOMIC_BUCKETS; n++)
-        most = m->atomics_on[n] > most ? m->atomics_on[n] : most;
-    return most;
-}
-
-static u64 busiest_channel(L2Model *m)
-{
-    u64 most = 0;
-    for (u32 n = 0; n < m->shape->l2_count; n++) {
-        end_window(&m->channels[n]);
-        most = m->channels[n].busiest > most ? m->channels[n].busiest : most;
-    }
-    return most;
-}
-
-/* ---- the L2 ---- */
-
-static bool l2_touch(L2Model *m, Cache *l2, u64 line, u8 sectors, bool written)
-{
-    CacheLine out, before = cache_touch(l2, line, sectors, written, &out);
-    if (out.dirty)
-        fabric_write(m, &out);
-    if (written && counted_at_l2(m))
-        write_to_memory(m, before.dirty | (m->caches->mall.lines ? cache_peek(&m->caches->mall, line).dirty : 0), sectors);
-    return written ? before.valid != 0 : (before.valid & sectors) == sectors;
-}
-
-static void count_l2(L2Model *m, Request r, bool hit)
-{
-    m->traffic.hits += hit;
-    m->traffic.misses += !hit;
-    if (!m->pcs || r.inst == NO_INST)
-        return;
-    m->pcs[r.inst].l2_hits += hit;
-    m->pcs[r.inst].l2_misses += !hit;
-}
-
-/* A line of 256 bytes brings the other half along. */
-static void l2_fetch(L2Model *m, Cache *l2, u64 line)
-{
-    fabric_read(m, line);
-    if (m->shape->l2_line_bytes > LINE_BYTES && !l2_touch(m, l2, line ^ 1, ALL_SECTORS, false))
-        fabric_read(m, line ^ 1);
-}
-
-static void l2_read(L2Model *m, Cache *l2, Request r)
-{
-    bool hit = l2_touch(m, l2, r.line, r.sectors, false);
-    m->traffic.reads++;
-    count_channel(m, l2, r.line);
-    if (!hit)
-        l2_fetch(m, l2, r.line);
-    count_l2(m, r, hit);
-}
-
-/* A request of 64 bytes for each half of the line. */
-static void l2_modify(L2Model *m, Cache *l2, Request r)
-{
-    for (u32 half = 0; half < 2; half++) {
-        u8 sectors = r.sectors & (half ? 12 : 3);
-        if (!sectors)
-            continue;
-        bool hit;
-        count_channel(m, l2, r.line);
-        if (r.kind == REQUEST_ATOMIC) {
-            count_atomic(m, r.line);
-            hit = l2_touch(m, l2, r.line, sectors, false);
-            if (!hit)
-                l2_fetch(m, l2, r.line);
-            l2_touch(m, l2, r.line, sectors, true);
-            m->traffic.atomics++;
-        } else {
-            hit = l2_touch(m, l2, r.line, sectors, true);
-            m->traffic.writes++;
-        }
-        count_l2(m, r, hit);
-    }
-}
-
-/* ---- before the L2 ---- */
-
-typedef struct { Cache *l2, *gl1, *scalar; } Path;
-
-static Path path_of(const L2Model *m, u64 group)
-{
-    const GpuShape *s = m->shape;
-    u32 cluster = residency_cluster(s, group), cu = residency_cu(&m->residency, s, group);
-    return (Path){.l2 = &m->caches->l2[cluster % s->l2_count],
-                  .gl1 = m->caches->gl1 ? &m->caches->gl1[cluster] : NULL,
-                  .scalar = &m->caches->scalar[cluster * ((s->cus_per_cluster + 1) / 2) + cu / 2]};
-}
-
-static void read_line(L2Model *m, const Path *p, Request r)
-{
-    CacheLine out;
-    bool hit = p->gl1 && cache_touch(p->gl1, r.line, r.sectors, false, &out).valid;
-    m->traffic.gl1_hits += hit;
-    m->traffic.gl1_misses += p->gl1 && !hit;
-    if (!hit)
-        l2_read(m, p->l2, r);
-}
-
-static void modify_line(L2Model *m, const Path *p, Request r)
-{
-    if (p->gl1)
-        cache_forget(p->gl1, r.line);
-    l2_modify(m, p->l2, r);
-}
-
-static void scalar_read(L2Model *m, const Path *p, Request r)
-{
-    Cache *c = p->scalar;
-    CacheLine out, before = cache_touch(c, r.line, r.sectors, false, &out);
-    bool hit = (before.valid & r.sectors) == r.sectors;
-    m->traffic.scalar_hits += hit;
-    m->traffic.scalar_misses += !hit;
-    if (!hit)
-        read_line(m, p, r);
-}
-
 /* ---- a round ---- */
 
 static Request request_of(const L2Model *m, const Round *r, u32 n, u64 at)
@@ -319,35 +135,119 @@ static Request request_of(const L2Model *m, const Round *r, u32 n, u64 at)
     return q;
 }
 
-static bool take_turn(L2Model *m, Round *r, u32 n)
+static u32 unit_of(const L2Model *m, u64 group) { return residency_cluster(m->shape, group) % m->shape->l2_count; }
+
+static Path path_of(const L2Model *m, u64 group)
 {
-    u64 at = r->at[n], end = at + TURN;
-    Path p = path_of(m, r->first + n);
-    for (u64 k = at; k < r->log[n].count && k < end; k++) {
-        u64 line = request_of(m, r, n, k).line;
-        cache_prefetch(p.l2, line);
-        if (m->caches->mall.lines)
-            cache_prefetch(&m->caches->mall, line);
-    }
-    for (; at < r->log[n].count && at < end; at++) {
-        Request q = request_of(m, r, n, at);
-        if (q.kind == REQUEST_SCALAR)
-            scalar_read(m, &p, q);
-        else if (q.kind == REQUEST_READ)
-            read_line(m, &p, q);
-        else
-            modify_line(m, &p, q);
-    }
-    r->at[n] = at;
-    return at < r->log[n].count;
+    const GpuShape *s = m->shape;
+    u32 cluster = residency_cluster(s, group), cu = residency_cu(&m->residency, s, group);
+    return (Path){.gl1 = m->caches->gl1 ? &m->caches->gl1[cluster] : NULL,
+                  .scalar = &m->caches->scalar[cluster * ((s->cus_per_cluster + 1) / 2) + cu / 2]};
 }
 
-static void replay(L2Model *m, Round *r)
+static bool take_turn(const L2Model *m, L2Unit *u, Round *r, u32 n)
 {
-    for (bool left = true; left;) {
+    u64 at = r->at[n], end = at + TURN;
+    if (at >= r->log[n].count)
+        return false;
+    end = end < r->log[n].count ? end : r->log[n].count;
+    Path p = path_of(m, r->first + n);
+    Request turn[TURN];
+    for (u64 k = at; k < end; k++) {
+        Request q = turn[k - at] = request_of(m, r, n, k);
+        cache_prefetch(u->l2, q.line);
+        if (!u->keeps && m->caches->mall.lines)
+            cache_prefetch(&m->caches->mall, q.line);
+    }
+    for (u64 k = at; k < end; k++)
+        l2_unit_take(u, &p, turn[k - at]);
+    r->at[n] = end;
+    const Request *next = &r->log[n].request[end]; /* of its next turn, a prefetch past the end is none */
+    __builtin_prefetch(next);
+    __builtin_prefetch(next + TURN / 2);
+    return end < r->log[n].count;
+}
+
+/* The turns [first_turn, last_turn) of the round's workgroups at the L2s `unit`, `unit + threads`, … */
+typedef struct { const L2Model *m; Round *r; u32 unit, threads; u64 first_turn, last_turn; bool left; } Stretch;
+
+static void *stretch_run(void *context)
+{
+    Stretch *s = context;
+    for (u32 number = s->unit; number < s->m->shape->l2_count; number += s->threads) {
+        L2Unit *u = &s->m->unit[number];
+        bool left = true;
+        for (u64 turn = s->first_turn; left && turn < s->last_turn; turn++) {
+            left = false;
+            for (u32 n = 0; n < s->r->size; n++) {
+                if (unit_of(s->m, s->r->first + n) != number)
+                    continue;
+                u->turn = turn * s->r->size + n;
+                left |= take_turn(s->m, u, s->r, n);
+            }
+        }
+        s->left |= left;
+    }
+    return NULL;
+}
+
+/* The events of all L2s in the order of the turns, which differ from L2 to L2. */
+static void fabric_in_order(L2Model *m)
+{
+    u32 count = m->shape->l2_count;
+    u64 *at = calloc(count, sizeof *at);
+    while (at) {
+        L2Unit *first = NULL;
+        for (u32 n = 0; n < count; n++) {
+            L2Unit *u = &m->unit[n];
+            if (at[n] < u->count && (!first || u->event[at[n]].turn < first->event[at[first - m->unit]].turn))
+                first = u;
+        }
+        if (!first)
+            break;
+        u64 *next = &at[first - m->unit], turn = first->event[*next].turn;
+        for (; *next < first->count && first->event[*next].turn == turn; ++*next) {
+            if (*next + AHEAD < first->count)
+                cache_prefetch(&m->caches->mall, first->event[*next + AHEAD].line.line);
+            fabric_take(m->caches, &m->traffic, first->event[*next].line);
+        }
+    }
+    free(at);
+    for (u32 n = 0; n < count; n++)
+        m->unit[n].count = 0;
+}
+
+static void replay(L2Model *m, Round *r, u32 threads)
+{
+    u64 requests = 0, turns = STRETCH / TURN / (r->size ? r->size : 1) + 1;
+    for (u32 n = 0; n < r->size; n++)
+        requests += r->log[n].count;
+    bool on_its_own = m->unit[0].keeps; /* else the order of the turns is that of the Infinity Cache */
+    threads = on_its_own && requests >= WORTH_THREADS ? threads : 1;
+    threads = threads < m->shape->l2_count ? threads : m->shape->l2_count;
+    threads = threads < MOST_THREADS ? threads : MOST_THREADS;
+    if (!on_its_own)
+        turns = 1;
+    bool left = true;
+    for (u64 turn = 0; left; turn += turns) {
+        Stretch part[MOST_THREADS];
+        pthread_t thread[MOST_THREADS];
+        bool started[MOST_THREADS] = {false};
         left = false;
-        for (u32 n = 0; n < r->size; n++)
-            left |= take_turn(m, r, n);
+        for (u32 n = 0; n < threads; n++)
+            part[n] = (Stretch){m, r, n, threads, turn, turn + turns, false};
+        for (u32 n = 1; n < threads; n++)
+            started[n] = pthread_create(&thread[n], NULL, stretch_run, &part[n]) == 0;
+        for (u32 n = 0; n < threads; n++)
+            if (!started[n])
+                stretch_run(&part[n]);
+        for (u32 n = 0; n < threads; n++) {
+            if (started[n])
+                pthread_join(thread[n], NULL);
+            left |= part[n].left;
+        }
+        if (on_its_own && m->caches->mall.lines)
+            fabric_in_order(m);
     }
 }
 
@@ -393,7 +293,7 @@ void l2_replay(L2Model *m, const u32 *slot_of, LikelyOf *of, void *context)
             r->log[n] = *l.log;
             r->moved[n] = l.moved;
         }
-        replay(m, r);
+        replay(m, r, m->threads);
         round_destroy(r);
     }
 }
@@ -422,7 +322,7 @@ void l2_group(L2Model *m, u64 number, Log *log)
         m->replaying = true;
         while ((ready = take_ready(m))) {
             pthread_mutex_unlock(&m->lock);
-            replay(m, ready);
+            replay(m, ready, 1); /* the other threads run workgroups */
             round_destroy(ready);
             pthread_mutex_lock(&m->lock);
         }
@@ -436,19 +336,56 @@ void l2_group(L2Model *m, u64 number, Log *log)
 static void empty_caches(L2Model *m)
 {
     Caches *c = m->caches;
-    for (u32 n = 0; !m->shape->l2_survives && n < m->shape->l2_count; n++)
-        cache_empty(&c->l2[n], fabric_write, m);
+    for (u32 n = 0; n < m->shape->l2_count; n++) {
+        m->unit[n].keeps = false;
+        if (!m->shape->l2_survives)
+            cache_empty(&c->l2[n], l2_unit_evict, &m->unit[n]);
+    }
     for (u32 n = 0; n < caches_scalar_count(m->shape); n++)
-        cache_empty(&c->scalar[n], fabric_write, m);
+        cache_empty(&c->scalar[n], l2_unit_evict, m->unit);
     for (u32 n = 0; c->gl1 && n < m->shape->clusters; n++)
-        cache_empty(&c->gl1[n], fabric_write, m);
+        cache_empty(&c->gl1[n], l2_unit_evict, m->unit);
+}
+
+static u64 most_atomics(const L2Model *m)
+{
+    u64 most = 0;
+    for (u32 bucket = 0; bucket < ATOMIC_BUCKETS; bucket++) {
+        u64 here = 0;
+        for (u32 n = 0; n < m->shape->l2_count; n++)
+            here += m->unit[n].atomics_on ? m->unit[n].atomics_on[bucket] : 0;
+        most = here > most ? here : most;
+    }
+    return most;
+}
+
+static u64 busiest_channel(L2Model *m)
+{
+    u64 most = 0;
+    for (u32 n = 0; n < m->shape->l2_count; n++) {
+        u64 here = l2_unit_busiest_channel(&m->unit[n]);
+        most = here > most ? here : most;
+    }
+    return most;
+}
+
+static Traffic traffic_of_all(const L2Model *m)
+{
+    Traffic sum = m->traffic;
+    u64 *to = (u64 *)&sum;
+    for (u32 n = 0; n < m->shape->l2_count; n++) {
+        const u64 *from = (const u64 *)&m->unit[n].traffic;
+        for (u32 k = 0; k < sizeof sum / sizeof *to; k++)
+            to[k] += from[k];
+    }
+    return sum;
 }
 
 /* Fabric reads are counted as the part does: 128-byte requests on gfx942 (counted by TCC_BUBBLE), two of 64 on gfx90a. */
 void l2_finish(L2Model *m, u64 *counters, PcCounts *pcs)
 {
     empty_caches(m);
-    const Traffic *t = &m->traffic;
+    Traffic sum = traffic_of_all(m), *t = &sum;
     bool halves = m->shape->l1_line_bytes < LINE_BYTES;
     counters[COUNTER_TCC_REQ_sum] += t->reads + t->writes + t->atomics;
     counters[COUNTER_TCC_READ_sum] += t->reads;
@@ -470,8 +407,9 @@ void l2_finish(L2Model *m, u64 *counters, PcCounts *pcs)
     counters[COUNTER_memory_bytes_written] += t->memory_bytes_written;
     counters[COUNTER_atomics_on_one_line] += most_atomics(m);
     counters[COUNTER_busiest_channel_requests] += busiest_channel(m);
-    for (u32 n = 0; pcs && m->pcs && n < m->pc_count; n++) {
-        pcs[n].l2_hits += m->pcs[n].l2_hits;
-        pcs[n].l2_misses += m->pcs[n].l2_misses;
-    }
+    for (u32 u = 0; pcs && u < m->shape->l2_count; u++)
+        for (u32 n = 0; m->unit[u].by_instruction && n < m->pc_count; n++) {
+            pcs[n].l2_hits += m->unit[u].by_instruction[n].hits;
+            pcs[n].l2_misses += m->unit[u].by_instruction[n].misses;
+        }
 }
