@@ -175,6 +175,7 @@ typedef struct {
     Overlap *overlap;     /* check_races: what other dispatches touched, and the place of this one among them; or NULL */
     struct Turn *turn;
     u64 code_base;        /* places in the code are offsets from here */
+    u64 part_above;       /* requests to the L2s of a sampled dispatch: above, a part of the sets stands for all; 0: the usual number */
     u64 sample_above;     /* wave-instructions: of a larger dispatch whose workgroups are alike only a sample runs; 0: all run */
     bool interpreted;     /* do not use the host code that decoding made */
     bool overruns;        /* LDS as hardware allocates it; accesses beyond it are dropped: findings instead of faults */

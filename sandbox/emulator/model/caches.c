@@ -42,9 +42,17 @@ static Cache cache_over(CacheLine *lines, u64 bytes, u32 ways)
 }
 
 /* Hardware hashes addresses, so that powers of two do not all meet in one set. */
+static u64 mixed_of(u64 line) { return line ^ line >> 11 ^ line >> 23; }
+
+bool cache_in_part(const Cache *l2, u64 line)
+{
+    u64 pair = (mixed_of(line) & l2->mask) >> 1;
+    return pair * 0x9e3779b97f4a7c15ull >> 61 == 0; /* one of SETS_OF */
+}
+
 static CacheLine *set_of(const Cache *c, u64 line)
 {
-    u64 mixed = line ^ line >> 11 ^ line >> 23;
+    u64 mixed = mixed_of(line);
     return &c->lines[(c->mask ? mixed & c->mask : mixed % c->sets) * c->ways];
 }
 
@@ -116,6 +124,11 @@ static Cache *caches_of_a_kind(CacheLine **free_lines, u32 count, u64 bytes, u32
     for (u32 n = 0; c && n < count; n++, *free_lines += bytes / LINE_BYTES)
         c[n] = cache_over(*free_lines, bytes, ways);
     return c;
+}
+
+bool caches_can_be_in_part(const Caches *c)
+{
+    return c->l2->mask && !c->gl1 && (!c->mall.lines || c->mall.mask >= c->l2->mask);
 }
 
 Caches *caches_create(const char *arch)

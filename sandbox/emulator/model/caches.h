@@ -41,7 +41,17 @@ struct Caches {
     Cache mall;
     void *mapping;  /* of the lines of all of them */
     u64 lines;
+    bool in_part;   /* a dispatch has filled one of SETS_OF sets alone: see cache_in_part() */
 };
+
+enum { SETS_OF = 8 };
+
+/* Whether the sets of L2 and Infinity Cache belong together, so that a part of both can stand for all. */
+bool caches_can_be_in_part(const Caches *c);
+
+/* Whether the line lies in the one of SETS_OF sets of its L2, chosen as if by chance, that are modelled where only a part is.
+ * With it goes its neighbour in a line of 256 bytes; and in the Infinity Cache all lines of its set. */
+bool cache_in_part(const Cache *l2, u64 line);
 
 /* How many scalar caches a GPU has. */
 u32 caches_scalar_count(const GpuShape *s);

@@ -23,6 +23,7 @@ enum {
     WORTH_THREADS = 1 << 16,
     MOST_THREADS = 16,
     AHEAD = 8,             /* events, for the host's memory */
+    PART_ABOVE = 1 << 26,  /* requests of a dispatch: 1.5 s of a core */
 };
 
 typedef struct Round Round;
@@ -35,6 +36,7 @@ struct L2Model {
     bool own_caches;
     Residency residency;
     u64 total;
+    u64 part_above;
     u32 threads;
     pthread_mutex_t lock; /* of what follows */
     Round *rounds;        /* open, in order */
@@ -73,6 +75,7 @@ L2Model *l2_create(const Dispatch *d)
     m->caches = d->caches ? d->caches : caches_create(s->arch);
     m->own_caches = !d->caches;
     m->pc_count = d->program->count;
+    m->part_above = d->part_above ? d->part_above : PART_ABOVE;
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
     m->threads = d->threads ? d->threads : cores > 0 ? (u32)cores : 1;
     pthread_mutex_init(&m->lock, NULL);
@@ -155,7 +158,8 @@ static bool take_turn(const L2Model *m, L2Unit *u, Round *r, u32 n)
     Request turn[TURN];
     for (u64 k = at; k < end; k++) {
         Request q = turn[k - at] = request_of(m, r, n, k);
-        cache_prefetch(u->l2, q.line);
+        if (!m->caches->in_part)
+            cache_prefetch(u->l2, q.line);
         if (!u->keeps && m->caches->mall.lines)
             cache_prefetch(&m->caches->mall, q.line);
     }
@@ -278,6 +282,16 @@ static Round *open_round(L2Model *m, u64 first)
     return r ? *at = r : NULL;
 }
 
+/* Where a dispatch makes very many requests, a part of the sets stands for all: the others are counted, not modelled. */
+static void choose_part(L2Model *m, const Round *first)
+{
+    u64 requests = 0;
+    for (u32 n = 0; n < first->size; n++)
+        requests += first->log[n].count;
+    if ((double)requests * (double)m->total / first->size > (double)m->part_above && caches_can_be_in_part(m->caches))
+        m->caches->in_part = true;
+}
+
 void l2_replay(L2Model *m, const u32 *slot_of, LikelyOf *of, void *context)
 {
     m->slot_of = slot_of;
@@ -293,6 +307,8 @@ void l2_replay(L2Model *m, const u32 *slot_of, LikelyOf *of, void *context)
             r->log[n] = *l.log;
             r->moved[n] = l.moved;
         }
+        if (!first)
+            choose_part(m, r);
         replay(m, r, m->threads);
         round_destroy(r);
     }
@@ -381,11 +397,74 @@ static Traffic traffic_of_all(const L2Model *m)
     return sum;
 }
 
+static HitsOf hits_of(const L2Model *m, u32 instruction)
+{
+    HitsOf sum = {0};
+    for (u32 n = 0; n < m->shape->l2_count; n++) {
+        const HitsOf *own = m->unit[n].by_instruction;
+        sum.hits += own ? own[instruction].hits : 0;
+        sum.misses += own ? own[instruction].misses : 0;
+        sum.left_out += own ? own[instruction].left_out : 0;
+        sum.writes |= own && own[instruction].writes;
+    }
+    return sum;
+}
+
+static u64 scaled(u64 value, double by) { return (u64)(value * by + 0.5); }
+
+/* Of all requests of an instruction as large a share misses as of those that were modelled; `usual`: where none was. */
+static u64 misses_of(HitsOf h, double usual)
+{
+    u64 modelled = h.hits + h.misses;
+    return modelled ? scaled(h.misses, (double)(modelled + h.left_out) / modelled) : scaled(h.left_out, usual);
+}
+
+static double usual_misses(const Traffic *t)
+{
+    return t->hits + t->misses ? (double)t->misses / (t->hits + t->misses) : 1;
+}
+
+/* From the part that was modelled to the whole: misses by instruction, since each has its own reuse, then what follows from
+ * them. Requests are counted, whether they were modelled or not. */
+static void complete(const L2Model *m, Traffic *t)
+{
+    if (!t->left_out)
+        return;
+    double usual = usual_misses(t), misses = 0, read_misses = 0;
+    HitsOf rest = {.hits = t->hits, .misses = t->misses, .left_out = t->left_out};
+    for (u32 n = 0; n < m->pc_count; n++) {
+        HitsOf h = hits_of(m, n);
+        u64 own = misses_of(h, usual);
+        misses += own;
+        read_misses += h.writes ? 0 : own;
+        rest.hits -= h.hits;
+        rest.misses -= h.misses;
+        rest.left_out -= h.left_out;
+    }
+    u64 of_rest = misses_of(rest, usual);
+    misses += of_rest;
+    read_misses += of_rest; /* of instructions behind the last that has a place in a request */
+    double reads = t->read_misses ? read_misses / t->read_misses : 1;
+    double written = t->written ? (double)(t->writes + t->atomics) / t->written : 1;
+    u64 all = t->reads + t->writes + t->atomics;
+    t->misses = scaled(1, misses) < all ? scaled(1, misses) : all;
+    t->hits = all - t->misses;
+    u64 *of_reads[] = {&t->fabric_reads, &t->mall_hits, &t->memory_bytes_read};
+    for (u32 n = 0; n < sizeof of_reads / sizeof *of_reads; n++)
+        *of_reads[n] = scaled(*of_reads[n], reads);
+    t->mall_misses = m->caches->mall.lines ? t->fabric_reads - t->mall_hits : 0;
+    u64 *of_writes[] = {&t->fabric_writes_64, &t->fabric_writes_32, &t->memory_bytes_written};
+    for (u32 n = 0; n < sizeof of_writes / sizeof *of_writes; n++)
+        *of_writes[n] = scaled(*of_writes[n], written);
+}
+
 /* Fabric reads are counted as the part does: 128-byte requests on gfx942 (counted by TCC_BUBBLE), two of 64 on gfx90a. */
 void l2_finish(L2Model *m, u64 *counters, PcCounts *pcs)
 {
     empty_caches(m);
     Traffic sum = traffic_of_all(m), *t = &sum;
+    double usual = usual_misses(t);
+    complete(m, t);
     bool halves = m->shape->l1_line_bytes < LINE_BYTES;
     counters[COUNTER_TCC_REQ_sum] += t->reads + t->writes + t->atomics;
     counters[COUNTER_TCC_READ_sum] += t->reads;
@@ -407,9 +486,10 @@ void l2_finish(L2Model *m, u64 *counters, PcCounts *pcs)
     counters[COUNTER_memory_bytes_written] += t->memory_bytes_written;
     counters[COUNTER_atomics_on_one_line] += most_atomics(m);
     counters[COUNTER_busiest_channel_requests] += busiest_channel(m);
-    for (u32 u = 0; pcs && u < m->shape->l2_count; u++)
-        for (u32 n = 0; m->unit[u].by_instruction && n < m->pc_count; n++) {
-            pcs[n].l2_hits += m->unit[u].by_instruction[n].hits;
-            pcs[n].l2_misses += m->unit[u].by_instruction[n].misses;
-        }
+    for (u32 n = 0; pcs && n < m->pc_count; n++) {
+        HitsOf h = hits_of(m, n);
+        u64 misses = misses_of(h, usual);
+        pcs[n].l2_misses += misses;
+        pcs[n].l2_hits += h.hits + h.misses + h.left_out - misses;
+    }
 }

@@ -127,12 +127,25 @@ static bool l2_touch(L2Unit *u, u64 line, u8 sectors, bool written)
     return written ? before.valid != 0 : (before.valid & sectors) == sectors;
 }
 
+/* A request to a line that is not modelled. */
+static bool left_out(L2Unit *u, Request r)
+{
+    if (likely(!u->caches->in_part) || cache_in_part(u->l2, r.line))
+        return false;
+    u->traffic.left_out++;
+    if (u->by_instruction && r.inst != NO_INST)
+        u->by_instruction[r.inst].left_out++;
+    return true;
+}
+
 static void count_l2(L2Unit *u, Request r, bool hit)
 {
+    u->traffic.read_misses += !hit && r.kind != REQUEST_WRITE;
     u->traffic.hits += hit;
     u->traffic.misses += !hit;
     if (!u->by_instruction || r.inst == NO_INST)
         return;
+    u->by_instruction[r.inst].writes = r.kind == REQUEST_WRITE;
     u->by_instruction[r.inst].hits += hit;
     u->by_instruction[r.inst].misses += !hit;
 }
@@ -147,9 +160,11 @@ static void l2_fetch(L2Unit *u, u64 line)
 
 static void l2_read(L2Unit *u, Request r)
 {
-    bool hit = l2_touch(u, r.line, r.sectors, false);
     u->traffic.reads++;
     count_channel(u, r.line);
+    if (left_out(u, r))
+        return;
+    bool hit = l2_touch(u, r.line, r.sectors, false);
     if (!hit)
         l2_fetch(u, r.line);
     count_l2(u, r, hit);
@@ -162,18 +177,22 @@ static void l2_modify(L2Unit *u, Request r)
         u8 sectors = r.sectors & (half ? 12 : 3);
         if (!sectors)
             continue;
-        bool hit;
+        bool hit, atomic = r.kind == REQUEST_ATOMIC;
         count_channel(u, r.line);
-        if (r.kind == REQUEST_ATOMIC) {
+        u->traffic.atomics += atomic;
+        u->traffic.writes += !atomic;
+        if (atomic)
             count_atomic(u, r.line);
+        if (left_out(u, r))
+            continue;
+        u->traffic.written++;
+        if (atomic) {
             hit = l2_touch(u, r.line, sectors, false);
             if (!hit)
                 l2_fetch(u, r.line);
             l2_touch(u, r.line, sectors, true);
-            u->traffic.atomics++;
         } else {
             hit = l2_touch(u, r.line, sectors, true);
-            u->traffic.writes++;
         }
         count_l2(u, r, hit);
     }

@@ -16,11 +16,13 @@ typedef struct {
     u64 fabric_reads, fabric_writes_64, fabric_writes_32;
     u64 mall_hits, mall_misses, memory_bytes_read, memory_bytes_written;
     u64 scalar_hits, scalar_misses, gl1_hits, gl1_misses;
+    u64 left_out, read_misses, written; /* of misses, those of reads and atomics; of writes and atomics, those that were modelled */
 } Traffic;
 
 /* Requests of the window to each channel, and those that the busiest channel had in the windows before. */
 typedef struct { u32 channel[CHANNELS], count; u64 busiest; } Channels;
-typedef struct { u64 hits, misses; } HitsOf;
+/* `left_out`: requests to lines that are not modelled (cache_in_part()). */
+typedef struct { u64 hits, misses, left_out; bool writes; } HitsOf;
 /* A line that the L2 reads, or writes where some of it is dirty; in the turn of a workgroup. */
 typedef struct { u64 turn; CacheLine line; } FabricEvent;
 

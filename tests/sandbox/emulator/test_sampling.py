@@ -33,6 +33,8 @@ while read name size; do
     AMDKERNEL_EMULATOR_OPTIONS=arch=gfx942,memory=1,pcs=1,residency=1,threads=2,arena_mb=1000,sample_above=$above \\
       AMDKERNEL_EMULATOR_REPORT="$OUT/$name $size,$above" ./kernels $name $size || exit 1
   done
+  AMDKERNEL_EMULATOR_OPTIONS=arch=gfx942,memory=1,pcs=1,residency=1,threads=2,arena_mb=1000,sample_above=1,part_above=1 \\
+    AMDKERNEL_EMULATOR_REPORT="$OUT/$name $size,part" ./kernels $name $size || exit 1
 done < plan
 """
 Reports = dict[str, dict[str, Any]]
@@ -73,6 +75,17 @@ def test_where_all_workgroups_are_alike_the_sample_is_exact(reports: Reports, ke
     full, sample = reports[f"{kernel},0"], reports[f"{kernel},1"]
     assert counts(sample) == counts(full)
     assert sample["pcs"] == full["pcs"]
+
+
+@pytest.mark.parametrize("kernel", ["gemm_tiled 1024", "transpose_tiled 1024", "transpose_naive 1001", "attention 1024"])
+def test_a_part_of_the_sets_stands_for_all(reports: Reports, kernel: str) -> None:
+    sample, part = reports[f"{kernel},1"], reports[f"{kernel},part"]
+    requests = {"TCC_REQ_sum", "TCC_READ_sum", "TCC_WRITE_sum", "TCC_ATOMIC_sum", "busiest_channel_requests"}
+    most = {name: value for name, value in counts(sample).items() if value > 1000}
+    assert {name: part["counters"][name] for name in requests} == {name: sample["counters"][name] for name in requests}
+    off = {name: part["counters"][name] / value - 1 for name, value in most.items()}
+    assert {name: share for name, share in off.items() if abs(share) > 0.03} == {}
+    assert any(off.values()), "nothing was left out"
 
 
 @pytest.mark.parametrize(("kernel", "why"), UNLIKE.items())

@@ -262,6 +262,7 @@ static Dispatch dispatch_of(const Function *f, const LaunchShape *s, const Recor
         .races_every = o->races_every,
         .races_seed = o->races_seed,
         .last_waves_first = o->last_waves_first,
+        .part_above = o->part_above,
         .sample_above = o->sample_above,
         .overruns = o->overruns,
         .interpreted = o->interpreted,

@@ -46,6 +46,8 @@ static void read_option(Options *o, const char *key, const char *value)
         o->overruns = number != 0;
     else if (!strcmp(key, "interpreted"))
         o->interpreted = number != 0;
+    else if (!strcmp(key, "part_above"))
+        o->part_above = number;
     else if (!strcmp(key, "sample_above"))
         o->sample_above = number;
     else if (!strcmp(key, "races"))

@@ -15,6 +15,7 @@ typedef struct {
     u64 races_every;   /* races are looked for in one of so many workgroups; 0 or 1: in all */
     u64 races_seed;    /* chooses these workgroups */
     u64 kept_launches; /* of a kernel, grid and block: the rest are only counted; 0: all. Code objects are kept */
+    u64 part_above;    /* of a sampled dispatch with more requests to the L2s a part of the sets is modelled; 0: the usual number */
     u64 sample_above;  /* of a dispatch with more wave-instructions a sample of the workgroups runs; 0: all run */
     u64 clock_seed;    /* of the simulated clock */
     u64 clock_scale;   /* how many times as long launches take on it; 0: once */
