@@ -4,7 +4,9 @@ from problem_text import TOML, changed, write_problem
 
 from amdkernel_mcp.checking.cases.call import Call
 from amdkernel_mcp.checking.cases.inputs import make_inputs
-from amdkernel_mcp.checking.expected.reference import expected_outputs
+from amdkernel_mcp.checking.expected import reference as expectations
+from amdkernel_mcp.checking.expected.reference import expected_outputs, expected_part
+from amdkernel_mcp.checking.judging.scale import scales
 from amdkernel_mcp.errors import ProblemFileError
 from amdkernel_mcp.problems.problem_file import load_problem
 from tests.one_in import one_in
@@ -140,3 +142,31 @@ def test_a_cache_that_cannot_be_written_costs_no_answer(sandbox, tmp_path):
     expected = expected_outputs(sandbox, problem, calls, cache_dir=tmp_path / "file")
     assert expected.outputs[0]["y"].shape == (4, 10)
     assert "Not a directory" in expected.not_cached
+
+
+def test_a_part_of_the_outputs_is_that_of_the_whole_with_the_scales_of_the_whole(expect, sandbox, tmp_path):
+    """Rows of very different sizes: the part alone would have another scale."""
+    body = BODY + "    return {'y': x * 10.0 ** (4 * np.arange(rows)[:, None] - 6)}\n"
+    calls, results = expect(body)
+    problem = load_problem(tmp_path / "softmax")
+    whole = results[0]["y"]
+    wanted = np.array([0, 3, whole.size - 1])
+    for _ in range(2):  # then from the cache
+        part = expected_part(sandbox, problem, calls[0], {"y": wanted}, {"y": 1e-5}, cache_dir=tmp_path)["y"]
+        assert np.array_equal(part.values, whole.reshape(-1)[wanted])
+        assert np.array_equal(part.scale, scales(whole, rtol=1e-5, epsilon=2.0**-23).reshape(-1)[wanted])
+
+
+def test_calls_whose_outputs_are_large_together_are_run_in_groups(expect, monkeypatch):
+    whole = expect(BODY + "    return {'y': x + 1}\n")[1]
+    sizes = [outputs["y"].size for outputs in whole]
+    monkeypatch.setattr(expectations, "MOST_ELEMENTS", max(sizes))
+    ran = []
+    run = expectations._run
+    monkeypatch.setattr(expectations, "_run", lambda *given: ran.append(len(given[2])) or run(*given))
+    in_groups = expect(BODY + "    return {'y': x + 1}\n")[1]
+    assert len(ran) > 1
+    assert all(np.array_equal(a["y"], b["y"]) for a, b in zip(whole, in_groups, strict=True))
+    monkeypatch.setattr(expectations, "MOST_ELEMENTS", max(sizes) - 1)
+    with pytest.raises(ProblemFileError, match=r"more than the \d+ that are compared at once"):
+        expect(BODY + "    return {'y': x + 1}\n")

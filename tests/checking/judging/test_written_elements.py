@@ -6,9 +6,11 @@ from problem_text import TOML, changed, write_problem
 
 from amdkernel_mcp.checking.cases.call import Call
 from amdkernel_mcp.checking.judging.bias import find_bias
+from amdkernel_mcp.checking.judging.judge import is_right
 from amdkernel_mcp.checking.judging.sampled_outputs import narrowest_store, written_elements
 from amdkernel_mcp.checking.judging.tolerance import Tolerance, compare
 from amdkernel_mcp.problems.dtypes import DTYPES
+from amdkernel_mcp.problems.problem import Argument
 from amdkernel_mcp.problems.problem_file import load_problem
 
 F16, F32 = DTYPES["f16"], DTYPES["f32"]
@@ -104,3 +106,21 @@ def test_a_wrong_element_of_a_sample_is_named_by_its_place_in_the_output(shape):
     assert (found.elements, found.violations) == (int(np.count_nonzero(written)), 1)
     assert found.first == found.worst == place
     assert np.argwhere(found.wrong).tolist() == [list(place)]
+
+
+def test_a_part_is_right_beyond_doubt_only_if_all_rules_say_so():
+    exact = np.random.default_rng(3).normal(size=4096)
+    scale = np.ones(exact.size)
+    right = exact.astype(np.float32)
+
+    def holds(*runs, dtype=F32):
+        argument = Argument("y", dtype, None, "out", None, None)
+        return is_right(argument, runs, exact, scale, tolerance=Tolerance(dtype.rtol, steps=1))
+
+    assert holds(right, right.copy())
+    wrong = right.copy()
+    wrong[17] += 1
+    assert not holds(wrong), "an element is off"
+    assert not holds(right, wrong), "two runs differ"
+    cut = (right.view(np.uint32) & 0xFFFFE000).view(np.float32).astype(np.float16)
+    assert not holds(np.where(np.abs(cut) > np.abs(exact), np.nextafter(cut, np.float16(0)), cut), dtype=F16), "a bias"

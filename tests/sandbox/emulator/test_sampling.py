@@ -77,7 +77,9 @@ def test_where_all_workgroups_are_alike_the_sample_is_exact(reports: Reports, ke
     assert sample["pcs"] == full["pcs"]
 
 
-@pytest.mark.parametrize("kernel", ["gemm_tiled 1024", "transpose_tiled 1024", "transpose_naive 1001", "attention 1024"])
+@pytest.mark.parametrize(
+    "kernel", ["gemm_tiled 1024", "transpose_tiled 1024", "transpose_naive 1001", "attention 1024"]
+)
 def test_a_part_of_the_sets_stands_for_all(reports: Reports, kernel: str) -> None:
     sample, part = reports[f"{kernel},1"], reports[f"{kernel},part"]
     requests = {"TCC_REQ_sum", "TCC_READ_sum", "TCC_WRITE_sum", "TCC_ATOMIC_sum", "busiest_channel_requests"}
