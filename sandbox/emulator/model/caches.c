@@ -13,8 +13,8 @@ static u64 mapped_bytes(u64 lines)
     return (lines * sizeof(CacheLine) + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE + HUGE_PAGE;
 }
 
-/* Lines are met in no order: on small pages the host looks for the page of nearly each of them. `mapping` is what
- * lines_unmap() wants. */
+/* Lines are met in no order: on small pages the host looks for the page of nearly each of them. `mapping` is for
+ * lines_unmap(). */
 static CacheLine *lines_map(u64 lines, void **mapping)
 {
     u64 bytes = mapped_bytes(lines);

@@ -42,7 +42,7 @@ typedef struct {
 /* Where the requests of a workgroup go first. */
 typedef struct { Cache *gl1, *scalar; } Path;
 
-/* Whether units may go on without the Infinity Cache's answers. */
+/* Whether units continue without the Infinity Cache's answers. */
 bool l2_unit_alone(const Caches *c);
 void l2_unit_take(L2Unit *u, const Path *p, Request r);
 /* The Infinity Cache reads or writes a line. */
