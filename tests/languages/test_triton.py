@@ -94,6 +94,13 @@ def check(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Checks]:
     engine.close()
 
 
+def test_a_block_that_is_the_next_power_of_two_of_each_case_is_judged_on_all_of_them(check: Checks) -> None:
+    each = SOFTMAX.replace("BLOCK=8192", "BLOCK=max(128, next_power_of_2(cols))")
+    answer = check("row_softmax", each)
+    assert answer.verdict == "correct", (answer.reason, answer.findings)
+    assert any(case.drawn for case in answer.cases)
+
+
 @pytest.mark.parametrize("problem", KERNELS)
 def test_a_kernel_of_a_tutorials_kind_is_correct(check: Checks, problem: str) -> None:
     answer = check(problem, KERNELS[problem])

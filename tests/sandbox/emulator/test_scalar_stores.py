@@ -106,7 +106,8 @@ def test_a_scalar_atomic_leaves_the_new_value_and_returns_the_old_one(results: l
         expected[3] = new >> 32
     assert words_after(after) == expected, line
     left = old if glc else data
-    assert int(after.s[4]) == left & MASK and int(after.s[5]) == (left >> 32 if bits == 64 else S9), line
+    second = left >> 32 if bits == 64 else S9
+    assert (int(after.s[4]), int(after.s[5])) == (left & MASK, second), line
 
 
 # Memory has 9, 0, 9, 0 from 0x10 on; the new value comes first, then what it is compared with.
