@@ -48,7 +48,11 @@ class _Language(NamedTuple):
 
 
 _INTEGERS = _Language(
-    r"\d+", ("//", "+", "-", "*", "%"), ("min", "max", "ceil_div", "next_power_of_2"), 500, ("/", "use // or ceil_div for a quotient")
+    r"\d+",
+    ("//", "+", "-", "*", "%"),
+    ("min", "max", "ceil_div", "next_power_of_2"),
+    500,
+    ("/", "use // or ceil_div for a quotient"),
 )
 _FORMULAS = _Language(r"\d+(?:\.\d*)?(?:[eE][-+]?\d+)?", ("+", "-", "*", "/"), ("min", "max"), 4000)
 
@@ -122,7 +126,7 @@ def ceil_div(a: int, b: int) -> int:
 
 
 def next_power_of_2(a: int) -> int:
-    """The smallest power of two that is not below `a`; 1 for what is not positive. What `triton.next_power_of_2` gives."""
+    """The smallest power of two that is not below `a`, as in Triton; 1 of what is not positive."""
     return 1 << max(a - 1, 0).bit_length()
 
 
@@ -265,5 +269,7 @@ def _operand(node: ast.expr, name: Callable[[str], float], apply: Callable[..., 
             return -value if isinstance(sign, ast.USub) else value
         case ast.Call(func=ast.Name(id=word), args=args):
             values = [_evaluate(arg, name, apply) for arg in args]
-            return min(values) if word == "min" else max(values) if word == "max" else apply(word, values[0], values[-1])
+            return (
+                min(values) if word == "min" else max(values) if word == "max" else apply(word, values[0], values[-1])
+            )
     raise AssertionError(f"{ast.unparse(node)!r} passed the check of tokens")

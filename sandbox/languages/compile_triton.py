@@ -343,7 +343,7 @@ def without_value(kernel: str, lacking: list[str], options: list[str]) -> str:
     text += " and ".join(f"`# amdkernel: {line}`" for line in lines)
     by_launch = [name for name in rest if name in computed]
     if by_launch:
-        text += f"; heuristics compute {', '.join(by_launch)} for each launch, which `constexpr BLOCK=next_power_of_2(n)` does too"
+        text += f"; heuristics compute {', '.join(by_launch)} for each launch, as `BLOCK=next_power_of_2(n)` here does"
     return text
 
 

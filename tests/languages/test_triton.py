@@ -141,11 +141,11 @@ def test_tensor_descriptors_that_a_kernel_makes_are_correct(check: Checks) -> No
     ),
     ids=["store without a mask", "load without a mask", "counter without an atomic", "wrong stride", "Gluon's barrier"],
 )
-@pytest.mark.parametrize("arch", one_in(2, ["gfx942", "gfx1201"]))
+@pytest.mark.parametrize("arch", one_in(3, ["gfx942", "gfx1201", "gfx1100"]))
 def test_a_planted_mistake_is_found_in_its_line(
     check: Checks, problem: str, source: str, kind: str, line: int, arch: str
 ) -> None:
-    source = source.replace("LANES=64", "LANES=32") if arch == "gfx1201" else source
+    source = source.replace("LANES=64", "LANES=32") if arch in ("gfx1201", "gfx1100") else source
     answer = check(problem, source, f"emulator:{arch}")
     assert answer.verdict == "incorrect", answer.reason
     assert (kind, line) in {(found.kind, found.line) for found in answer.findings}, answer.findings

@@ -131,7 +131,9 @@ def test_a_constant_that_is_a_function_of_the_case_has_a_code_for_each_value() -
 
 
 def test_a_constant_cannot_be_computed_from_what_is_no_scalar() -> None:
-    plan = Triton().read_plan(SOFTMAX.replace("BLOCK=8192", "BLOCK=next_power_of_2(colls)"), load_problem("row_softmax"))
+    plan = Triton().read_plan(
+        SOFTMAX.replace("BLOCK=8192", "BLOCK=next_power_of_2(colls)"), load_problem("row_softmax")
+    )
     assert ["did you mean 'cols'" in mistake.message for mistake in plan.mistakes] == [True]
 
 
