@@ -105,6 +105,10 @@ def test_a_block_that_is_the_next_power_of_two_of_each_case_is_judged_on_all_of_
 def test_a_kernel_of_a_tutorials_kind_is_correct(check: Checks, problem: str) -> None:
     answer = check(problem, KERNELS[problem])
     assert answer.verdict == "correct", (answer.reason, answer.findings)
+    header = KERNELS[problem].splitlines().index("@triton.jit") + 2
+    assert answer.coverage is not None
+    ran = [line for span in answer.coverage.lines_not_run for line in str(span).split(" to ")]
+    assert str(header) not in ran, "what loads arguments for older firmware is not the user's code"
 
 
 @pytest.mark.parametrize(
