@@ -216,11 +216,13 @@ class _PlanReader:
             lacks = f"the candidate has no launch plan: add a line such as `{self._syntax.example}`"
             self._wrong(why_no_plan(self._source) if hip else lacks, None)
         self._check_workspaces(problem)
-        known = set(self._plan.constants()).union(*(case.values for case in problem.cases))
+        given = set(self._plan.constants()).union(*(case.values for case in problem.cases))
         line = self._plan.launches[0].line if self._plan.launches else 1
         for name, expression in self._plan.computed:
-            self._check_scalars(f"constexpr {name}", (expression,), known, line)
-        scalars = known | {name for name, _ in self._plan.computed}
+            self._check_scalars(f"constexpr {name}", (expression,), given, line)
+            if name in (self._plan.tune or {}):
+                self._wrong(f"constexpr {name} is a function of the case, and `tune` has values for it: keep one", line)
+        scalars = given | {name for name, _ in self._plan.computed}
         arrays = {argument.name for argument in problem.arrays} | {space.name for space in self._plan.workspaces}
         for launch in self._plan.launches:
             for key, expressions in (("grid", launch.grid), ("block", launch.block), ("lds", (launch.lds,))):

@@ -135,6 +135,9 @@ def test_a_constant_cannot_be_computed_from_what_is_no_scalar() -> None:
         SOFTMAX.replace("BLOCK=8192", "BLOCK=next_power_of_2(colls)"), load_problem("row_softmax")
     )
     assert ["did you mean 'cols'" in mistake.message for mistake in plan.mistakes] == [True]
+    source = SOFTMAX.replace("BLOCK=8192", "num_warps=next_power_of_2(cols) BLOCK=8192")
+    plan = Triton().read_plan(source, load_problem("row_softmax"))
+    assert ["`tune` has values for it" in mistake.message for mistake in plan.mistakes] == [True], plan.mistakes
 
 
 @pytest.mark.parametrize("text", ["{", "[]", "1" * 20_000, json.dumps({"kernel": "k", "block": 4096}), "null"])
