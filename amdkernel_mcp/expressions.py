@@ -3,7 +3,7 @@
     sum     = product {("+" | "-") product}
     product = unary {operator unary}         integers: * // %    formulas: * /
     unary   = {"-" | "+"} atom
-    atom    = number | name | "(" sum ")" | function "(" sum {"," sum} ")"
+    atom    = number | name | "(" sum ")" | function "(" sum {"," sum} ")"      next_power_of_2 is of integers
 
 The tokens are checked here, so that an error has its position; Python's own parser then gives the tree. `//` and `%`
 round down, as in Python. Integers, and every result of `+ - * // %`, are within 64 bits.
@@ -48,7 +48,11 @@ class _Language(NamedTuple):
 
 
 _INTEGERS = _Language(
-    r"\d+", ("//", "+", "-", "*", "%"), ("min", "max", "ceil_div"), 500, ("/", "use // or ceil_div for a quotient")
+    r"\d+",
+    ("//", "+", "-", "*", "%"),
+    ("min", "max", "ceil_div", "next_power_of_2"),
+    500,
+    ("/", "use // or ceil_div for a quotient"),
 )
 _FORMULAS = _Language(r"\d+(?:\.\d*)?(?:[eE][-+]?\d+)?", ("+", "-", "*", "/"), ("min", "max"), 4000)
 
@@ -121,6 +125,11 @@ def ceil_div(a: int, b: int) -> int:
     return -(-a // b)
 
 
+def next_power_of_2(a: int) -> int:
+    """The smallest power of two that is not below `a`, as in Triton; 1 of what is not positive."""
+    return 1 << max(a - 1, 0).bit_length()
+
+
 _APPLY: dict[str, Callable[..., int]] = {
     "+": lambda a, b: a + b,
     "-": lambda a, b: a - b,
@@ -129,6 +138,7 @@ _APPLY: dict[str, Callable[..., int]] = {
     "//": lambda a, b: a // b,
     "%": lambda a, b: a % b,
     "ceil_div": ceil_div,
+    "next_power_of_2": lambda a, _: next_power_of_2(a),
 }
 
 
@@ -221,10 +231,17 @@ def _check_calls(text: str, tree: ast.expr, language: _Language) -> None:
         if name not in language.functions:
             known = f"{', '.join(language.functions[:-1])} and {language.functions[-1]}"
             raise ExpressionError(f"{text!r}: there is no function {name!r}, only {known}", indent + node.col_offset)
-        if len(node.args) < 2 or (name == "ceil_div" and len(node.args) > 2):
-            wanted = "two arguments" if name == "ceil_div" else "two or more arguments"
+        least, most, wanted = _ARGUMENTS[name]
+        if not least <= len(node.args) <= most:
             message = f"{text!r}: {name} takes {wanted}, not {len(node.args)}"
             raise ExpressionError(message, indent + node.col_offset)
+
+
+_ARGUMENTS = {
+    **dict.fromkeys(("min", "max"), (2, 500, "two or more arguments")),
+    "ceil_div": (2, 2, "two arguments"),
+    "next_power_of_2": (1, 1, "one argument"),
+}
 
 
 # ---- from a tree to a value ----
@@ -252,5 +269,7 @@ def _operand(node: ast.expr, name: Callable[[str], float], apply: Callable[..., 
             return -value if isinstance(sign, ast.USub) else value
         case ast.Call(func=ast.Name(id=word), args=args):
             values = [_evaluate(arg, name, apply) for arg in args]
-            return min(values) if word == "min" else max(values) if word == "max" else apply(word, *values)
+            return (
+                min(values) if word == "min" else max(values) if word == "max" else apply(word, values[0], values[-1])
+            )
     raise AssertionError(f"{ast.unparse(node)!r} passed the check of tokens")

@@ -24,7 +24,7 @@ MAX_SYMBOLS = 100_000
 MAX_KERNELS = 1000
 _METADATA_NOTE = 32  # NT_AMDGPU_METADATA
 _COMPRESSED = 0x800  # SHF_COMPRESSED: no compiler sets it here, and a small section could unpack to any size
-_NAME_CHARS = 512
+_NAME_CHARS = 2048  # Tensile names kernels by all their parameters: 600 and more
 _MAX_ARGUMENTS, _MAX_ARGUMENT_BYTES = 1000, 1 << 20
 
 

@@ -12,7 +12,7 @@ from amdkernel_mcp.compiler.elf_file import MAGIC, ElfFile, is_code_object
 from amdkernel_mcp.errors import InputError
 
 BUNDLE, COMPRESSED = b"__CLANG_OFFLOAD_BUNDLE__", b"CCOB"
-MAX_OBJECTS = 256
+MAX_OBJECTS = 4096  # rocBLAS has hundreds in one library: one for each source file and GPU
 _MAX_ENTRIES = 1024
 _TRIPLE_BYTES = 256
 _FAT_BINARY = ".hip_fatbin"

@@ -13,7 +13,7 @@ from amdkernel_mcp.errors import InputError
 AMDGPU = 224
 """The machine of a code object."""
 MAGIC = b"\x7fELF"
-NAME_BYTES = 512
+NAME_BYTES = 2048
 MAX_SYMBOLS = 200_000
 _READS = 16  # of all bytes of a file; a sound one is read three times
 _HEADER, _SECTION, _SYMBOL, _NOTE = (

@@ -30,6 +30,8 @@ class LaunchNeeds(BaseModel):
     """Arguments without a parameter: the compiler used their values."""
     multiples_of_16: _Positions
     """Arguments whose values must be multiples of 16."""
+    constants: Annotated[dict[Annotated[str, Field(max_length=128)], int], Field(max_length=32)] = {}
+    """What the plan computes for each case, and this code was compiled for."""
 
 
 def read_launch_needs(entry: Mapping[str, object]) -> LaunchNeeds | None:

@@ -17,7 +17,7 @@ from amdkernel_mcp.errors import InputError
 MAX_KERNELS = 5000
 MAX_SECTIONS = 1024
 _MAX_METADATA_BYTES = 8 << 20
-_NAME_CHARS = 512
+_NAME_CHARS = 2048  # Tensile names kernels by all their parameters: 600 and more
 _METADATA_NOTE, _OWNER = 32, b"AMDGPU"
 _WAVE_SIZES = (32, 64)
 _LARGEST_GRANULE = 8

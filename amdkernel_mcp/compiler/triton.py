@@ -39,10 +39,12 @@ class KernelTypes:
     """What one kernel is compiled for. `types`: of its arguments, as Triton writes them; `1`: the literal 1.
 
     variants: the positions of integers that are multiples of 16, one tuple for each code.
+    constants: sets of constants that the cases compute, one code for each as well.
     """
 
     types: tuple[str, ...]
     variants: tuple[tuple[int, ...], ...]
+    constants: tuple[tuple[tuple[str, int], ...], ...] = ((),)
 
 
 @dataclass(frozen=True)

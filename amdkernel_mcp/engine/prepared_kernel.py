@@ -82,4 +82,5 @@ def what_is_launched(prepared: PreparedKernel) -> list[object]:
         for each in plan.launches
     ]  # fmt: skip
     workspaces = [(each.name, each.dtype.name, [size.text for size in each.shape]) for each in plan.workspaces]
-    return [loaded_code(prepared.compiled.code_object), launches, workspaces, plan.constants()]
+    computed = {name: each.text for name, each in plan.computed}
+    return [loaded_code(prepared.compiled.code_object), launches, workspaces, {**plan.constants(), **computed}]

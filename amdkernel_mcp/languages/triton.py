@@ -37,6 +37,7 @@ _WORDS = {
     "atomicAdd": "`tl.atomic_add`",
 }
 _MOST_VARIANTS = 4
+_MOST_COMPUTED = 24
 _MULTIPLE = 16  # Triton's launcher gives such integers other code
 
 
@@ -81,8 +82,32 @@ class Triton:
             earlier = kernels.get(launch.kernel)
             types = (_merged(earlier.types, types) or types) if earlier else types
             variants = [*(earlier.variants if earlier else ((),)), *_variants(launch, types, plan, problem)]
-            kernels[launch.kernel] = KernelTypes(types, tuple(dict.fromkeys(variants))[:_MOST_VARIANTS])
+            made = tuple(dict.fromkeys(variants))[:_MOST_VARIANTS]
+            kernels[launch.kernel] = KernelTypes(types, made, _computed(plan, problem))
         return TritonCompiler(kernels, used=tuple(sorted(used)))
+
+
+def _computed(plan: LaunchPlan, problem: Problem | None) -> tuple[tuple[tuple[str, int], ...], ...]:
+    """The sets of values that the plan's computed constants have: in the cases, then in sizes of their ranges."""
+    if not plan.computed or problem is None:
+        return ((),)
+    found: dict[tuple[tuple[str, int], ...], None] = {}
+    for scalars in [*(case.values for case in (*problem.cases, *problem.profile_cases)), *_sizes_in_range(problem)]:
+        try:
+            values = plan.values(scalars)
+        except ExpressionError:
+            continue  # said for its case when it is launched
+        found.setdefault(tuple((name, int(values[name])) for name, _ in plan.computed))
+    return tuple(found)[:_MOST_COMPUTED] or ((),)
+
+
+def _sizes_in_range(problem: Problem) -> Iterator[dict[str, Number]]:
+    """The first case with one scalar at each power of two within its range, at the next number, and at its ends."""
+    for name, allowed in problem.ranges.items():
+        powers = [1 << bit for bit in range(allowed.high.bit_length() + 1)]
+        for size in sorted({allowed.low, allowed.high, *powers, *(power + 1 for power in powers)}):
+            if allowed.low <= size <= allowed.high:
+                yield {**problem.cases[0].values, name: size}
 
 
 def _expressions(plan: LaunchPlan) -> Iterator[Expression]:
@@ -90,6 +115,7 @@ def _expressions(plan: LaunchPlan) -> Iterator[Expression]:
         yield from launch.grid
         yield from (item for item in launch.args or () if isinstance(item, Expression))
     yield from chain.from_iterable(space.shape for space in plan.workspaces)
+    yield from (each for _, each in plan.computed)
 
 
 def _written(text: str) -> str | None:
@@ -169,12 +195,9 @@ def _type(item: str | Expression, arrays: dict[str, str], plan: LaunchPlan, prob
 def _values(item: str | Expression, plan: LaunchPlan, problem: Problem) -> Iterator[Number | None]:
     """The value of an argument in each announced case; None where there is none."""
     for case in problem.cases:
-        values = {**plan.constants(), **case.values}
-        if isinstance(item, str):
-            yield values.get(item)
-            continue
         try:
-            yield item.value(values)
+            values = plan.values(case.values)
+            yield values.get(item) if isinstance(item, str) else item.value(values)
         except ExpressionError:
             yield None
 

@@ -37,7 +37,10 @@ class _Refused(Exception):
 
 def bind(plan: LaunchPlan, problem: Problem, case: Case, *, kernels: Sequence[KernelSymbol], arch: str) -> BoundPlan:
     """The launches of `plan` for `case`; `finding` says why there are none."""
-    values: dict[str, Number] = {**plan.constants(), **case.values}
+    try:
+        values = plan.values(case.values)
+    except ExpressionError as error:
+        return BoundPlan(finding=Finding(kind="launch_plan", message=f"{error.message}, in case {case.name}"))
     try:
         workspaces = tuple(
             (space.name, _bytes(space.name, space.dtype, space.shape, values, case, space.line))
@@ -81,6 +84,10 @@ def _bind_launch(
 ) -> RunnerLaunch:
     given = launch.args if launch.args is not None else tuple(argument.name for argument in problem.arguments)
     kernel = _specialised(launch.kernel, given, kernels, values) or find_kernel(kernels, launch.kernel)
+    if not isinstance(kernel, KernelSymbol) and plan.computed:
+        asked = ", ".join(f"{name}={values[name]}" for name, _ in plan.computed)
+        message = f"launch {launch.kernel}: there is no code for {asked} (case {case.name}); codes are made for"
+        raise _Refused(f"{message} the first values that the cases and ranges of the problem give", launch.line)
     if not isinstance(kernel, KernelSymbol):
         raise _Refused(_no_kernel(launch.kernel, kernel), launch.line)
     grid = _dimensions("grid", launch, launch.grid, values, case)
@@ -122,7 +129,10 @@ def _specialised(
     fits = [
         kernel
         for kernel in kernels
-        if kernel.needs and kernel.needs.kernel == name and all(map(is_multiple, kernel.needs.multiples_of_16))
+        if kernel.needs
+        and kernel.needs.kernel == name
+        and all(map(is_multiple, kernel.needs.multiples_of_16))
+        and all(values.get(constant) == value for constant, value in kernel.needs.constants.items())
     ]
     return max(fits, key=lambda kernel: len(kernel.needs.multiples_of_16) if kernel.needs else 0, default=None)
 

@@ -138,9 +138,13 @@ class _PlanReader:
         """Constants are the `-D` flags of the plan, so that `tune` and records treat them as in any language."""
         for name, value in values.items():
             flag = f"-D{name}={value}"
+            if _NAME.fullmatch(name) and not _CONSTANT.fullmatch(value) and "(" in value:
+                self._compute(where, name, value)
+                continue
             if not _NAME.fullmatch(name) or not _CONSTANT.fullmatch(value):
                 raise _Mistake(
-                    f"{where}: {name}={value[:60]} must be a number, a name or a quoted text, one for all cases"
+                    f"{where}: {name}={value[:60]} must be a number, a name or a quoted text, one for all cases, or"
+                    " a function of the case such as next_power_of_2(n)"
                 )
             earlier = next((each for each in self._plan.build if each.startswith(f"-D{name}=")), flag)
             if earlier != flag:
@@ -148,6 +152,15 @@ class _PlanReader:
             if flag not in self._plan.build:
                 first = self._plan.build_line or line
                 self._plan = replace(self._plan, build=(*self._plan.build, flag), build_line=first)
+
+    def _compute(self, where: str, name: str, value: str) -> None:
+        """A constant with a value in each case: the compiler makes a code for each value."""
+        expression = parse_expression(value)
+        earlier = dict(self._plan.computed).get(name, expression)
+        if earlier != expression or any(each.startswith(f"-D{name}=") for each in self._plan.build):
+            raise _Mistake(f"{where}: {name} has two values")
+        if name not in dict(self._plan.computed):
+            self._plan = replace(self._plan, computed=(*self._plan.computed, (name, expression)))
 
     def _workspace(self, rest: str, line: int) -> None:
         name, settings = _name_and_settings("workspace", rest)
@@ -203,7 +216,13 @@ class _PlanReader:
             lacks = f"the candidate has no launch plan: add a line such as `{self._syntax.example}`"
             self._wrong(why_no_plan(self._source) if hip else lacks, None)
         self._check_workspaces(problem)
-        scalars = set(self._plan.constants()).union(*(case.values for case in problem.cases))
+        given = set(self._plan.constants()).union(*(case.values for case in problem.cases))
+        line = self._plan.launches[0].line if self._plan.launches else 1
+        for name, expression in self._plan.computed:
+            self._check_scalars(f"constexpr {name}", (expression,), given, line)
+            if name in (self._plan.tune or {}):
+                self._wrong(f"constexpr {name} is a function of the case, and `tune` has values for it: keep one", line)
+        scalars = given | {name for name, _ in self._plan.computed}
         arrays = {argument.name for argument in problem.arrays} | {space.name for space in self._plan.workspaces}
         for launch in self._plan.launches:
             for key, expressions in (("grid", launch.grid), ("block", launch.block), ("lds", (launch.lds,))):
@@ -220,7 +239,9 @@ class _PlanReader:
                     )
 
     def _check_workspaces(self, problem: Problem) -> None:
-        scalars = set(self._plan.constants()).union(*(case.values for case in problem.cases))
+        scalars = {name for name, _ in self._plan.computed}.union(
+            self._plan.constants(), *(case.values for case in problem.cases)
+        )
         taken = {argument.name for argument in problem.arguments} | scalars
         for workspace in self._plan.workspaces:
             if workspace.name in taken:

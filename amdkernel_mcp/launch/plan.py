@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from amdkernel_mcp.expressions import Expression
 from amdkernel_mcp.problems.dtypes import DType
+from amdkernel_mcp.problems.problem import Number
 from amdkernel_mcp.results.kernels import Finding
 
 _INTEGER = re.compile(r"-?[0-9]{1,18}")  # within 64 bits
@@ -48,6 +49,7 @@ class LaunchPlan:
     build: tuple[str, ...] = ()
     build_line: int | None = None
     tune: Mapping[str, tuple[str, ...]] | None = None  # name to the values that a sweep may try
+    computed: tuple[tuple[str, Expression], ...] = ()  # constants with a value of their own in each case
     mistakes: tuple[Finding, ...] = ()
 
     def flags(self, tuning: Mapping[str, str] | None = None) -> tuple[str, ...]:
@@ -63,6 +65,11 @@ class LaunchPlan:
         """The integers that `-D` flags define; launch expressions may use them."""
         defined = _defines(self.flags(tuning))
         return {name: int(value) for name, value in defined.items() if _INTEGER.fullmatch(value)}
+
+    def values(self, scalars: Mapping[str, Number]) -> dict[str, Number]:
+        """What launch expressions may use in a case with these scalars. Raises ExpressionError."""
+        known: dict[str, Number] = {**self.constants(), **scalars}
+        return known | {name: each.value(known) for name, each in self.computed}
 
 
 def _name_defined(flag: str) -> str:

@@ -1,9 +1,10 @@
 """Compiles the @triton.jit and @gluon.jit functions of a candidate ahead of time: no GPU, no torch.
 
 Runs in the sandbox, because importing the candidate runs code of others. A job in JSON says what to compile:
-  kernels: {NAME: {"types": [...], "variants": [[position, ...], ...]}}
+  kernels: {NAME: {"types": [...], "variants": [[position, ...], ...], "constants": [[[name, value], ...], ...]}}
            types: of the run-time arguments, in order; `1` for the literal 1, which is compiled in
            variants: the positions of integers that are multiples of 16, one list for each code to make
+           constants: what the launch plan computes for its cases, one list of values for each code to make
   values:  {NAME: text} of constexpr parameters and of options
   options: names of options such as num_warps
   used:    names of `values` that the launch plan uses itself
@@ -127,12 +128,26 @@ def main(arch: str) -> int:
     Path("toolchain").write_text(f"Triton {triton.__version__}")
     job = json.loads(Path("job.json").read_text())
     try:
-        texts = [one for name, how in load(job, arch).items() for one in build(name, *how, arch, job)]
+        texts = [
+            one
+            for name, (function, types, variants, sets) in load(job, arch).items()
+            for computed in sets
+            for one in build(name, function, types, variants, arch, with_computed(job, computed))
+        ]
     except Wrong as error:
         say("error", str(error), error.line, error.column)
         return 1
     assemble(texts, arch)
     return 0
+
+
+def with_computed(job: dict, computed: list[list]) -> dict:
+    """The job with one set of computed constants among its values, and by themselves."""
+    return {
+        **job,
+        "values": {**job["values"], **{name: str(value) for name, value in computed}},
+        "computed": dict(computed),
+    }
 
 
 def say(kind: str, message: str, line: int = 0, column: int = 0) -> None:
@@ -164,12 +179,12 @@ def load(job: dict, arch: str) -> dict[str, tuple]:
             if failed:
                 raise next((error for error in failed if error.defines == name), failed[0])
             raise Wrong(f"the file has no @triton.jit function {name!r} (functions: {there})")
-        kernels[name] = (known[name], how["types"], how["variants"])
+        kernels[name] = (known[name], how["types"], how["variants"], how["constants"])
     if not kernels:
         raise Wrong("no kernel is named: add `# amdkernel: launch NAME grid=[..]`, with types=[..] to compile alone")
     for error in failed[:3]:
         say("warning", f"this statement was skipped: {error}", error.line)
-    parameters = {parameter.name for function, _, _ in kernels.values() for parameter in function.params}
+    parameters = {parameter.name for function, *_ in kernels.values() for parameter in function.params}
     for name in job["values"]:
         if name not in parameters and name not in job["options"] and name not in job["used"]:
             say(
@@ -274,7 +289,8 @@ def build(name: str, function, types: list[str], variants: list[list[int]], arch
             aligned = at in chosen or (types[at].startswith("*") and not parameter.do_not_specialize_on_alignment)
             if aligned:
                 attributes[(function.arg_names.index(parameter.name),)] = [["tt.divisibility", 16]]
-        symbol = name + "".join(f"__{given[at].name}" for at in chosen) + ("_by_16" if chosen else "")
+        symbol = name + "".join(f"__{key}_{value}" for key, value in job["computed"].items())
+        symbol += "".join(f"__{given[at].name}" for at in chosen) + ("_by_16" if chosen else "")
         function.repr = lambda _, symbol=symbol: symbol
         try:
             made = compile_triton(
@@ -294,6 +310,7 @@ def build(name: str, function, types: list[str], variants: list[list[int]], arch
             "null_pointers": 2,
             "compiled_in": baked,
             "multiples_of_16": chosen,
+            "constants": job["computed"],
         }
         yield made.asm["amdgcn"], needs
 
@@ -326,7 +343,7 @@ def without_value(kernel: str, lacking: list[str], options: list[str]) -> str:
     text += " and ".join(f"`# amdkernel: {line}`" for line in lines)
     by_launch = [name for name in rest if name in computed]
     if by_launch:
-        text += f"; heuristics compute {', '.join(by_launch)} for each launch: give one that is right for all cases"
+        text += f"; heuristics compute {', '.join(by_launch)} for each launch, as `BLOCK=next_power_of_2(n)` here does"
     return text
 
 

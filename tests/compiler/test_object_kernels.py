@@ -125,6 +125,20 @@ def test_a_kernel_that_no_metadata_name_is_found_by_its_descriptor(code_object: 
 
 
 @pytest.mark.sandbox
+def test_a_kernel_with_a_name_as_long_as_tensiles_has_its_descriptor_and_code(
+    compile_ok: Callable[..., Compiled],
+) -> None:
+    """rocBLAS's are named by all their parameters, and differ in the end alone."""
+    name = "Cijk_" + "PGR1_" * 150
+    both = "".join(f'extern "C" __global__ void {name}{end}(int* x) {{ *x = {end}; }}\n' for end in (1, 2))
+    code = compile_ok(both).code_object or b""
+    kernels = kernels_of(code)
+    assert {kernel.name for kernel in kernels} == {f"{name}1", f"{name}2"}
+    assert all(kernel.descriptor for kernel in kernels)
+    assert len({place.start for place in code_ranges(ElfFile(code), kernels) if place}) == 2
+
+
+@pytest.mark.sandbox
 def test_values_that_are_no_numbers_are_not_believed(code_object: bytes) -> None:
     def lie(metadata: Metadata) -> None:
         metadata["amdhsa.kernels"][0] |= {

@@ -135,6 +135,28 @@ def test_assembly_is_judged_like_any_kernel(engine: Engine) -> None:
     assert (answer.verdict, found & {("missing_wait", 19)}) == ("incorrect", {("missing_wait", 19)}), answer.findings
 
 
+SCALAR_LINES = {
+    # each workgroup leaves its number at one place, besides what lane 0 of the first stores there
+    "s_store_dword s11, s[8:9], 0x0": ("race", 14),
+    "s_store_dword s11, s[8:9], s12": ("out_of_bounds", 14),
+    "s_store_dword s11, s[4:5], 0x0": ("input_modified", 14),
+    "s_atomic_add s11, s[8:9], 0x0": ("uninitialised_read", 14),
+}
+
+
+@pytest.mark.sandbox
+@pytest.mark.thorough
+def test_mistakes_in_scalar_stores_and_atomics_are_found_with_their_line(engine: Engine) -> None:
+    before = "    s_waitcnt lgkmcnt(0)\n    s_lshl_b32 s12, s10, 2\n    s_add_u32 s11, s2, 5\n"
+    for line, expected in SCALAR_LINES.items():
+        answer = check(
+            engine, ADD.replace("    s_lshl_b32", f"{before}    {line}\n    s_waitcnt lgkmcnt(0)\n    s_lshl_b32", 1)
+        )
+        found = {(finding.kind, place) for finding in answer.findings for place in (finding.line, finding.other_line)}
+        assert answer.verdict != "correct", line
+        assert expected in found, (line, answer.findings)
+
+
 @pytest.mark.sandbox
 @pytest.mark.thorough
 def test_a_wave_finds_the_workgroups_waves_and_whether_it_is_the_first(engine: Engine) -> None:

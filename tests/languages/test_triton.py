@@ -94,10 +94,21 @@ def check(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Checks]:
     engine.close()
 
 
+def test_a_block_that_is_the_next_power_of_two_of_each_case_is_judged_on_all_of_them(check: Checks) -> None:
+    each = SOFTMAX.replace("BLOCK=8192", "BLOCK=max(128, next_power_of_2(cols))")
+    answer = check("row_softmax", each)
+    assert answer.verdict == "correct", (answer.reason, answer.findings)
+    assert any(case.drawn for case in answer.cases)
+
+
 @pytest.mark.parametrize("problem", KERNELS)
 def test_a_kernel_of_a_tutorials_kind_is_correct(check: Checks, problem: str) -> None:
     answer = check(problem, KERNELS[problem])
     assert answer.verdict == "correct", (answer.reason, answer.findings)
+    header = KERNELS[problem].splitlines().index("@triton.jit") + 2
+    assert answer.coverage is not None
+    idle = {line for first, last in answer.coverage.lines_not_run for line in range(first, last + 1)}
+    assert header not in idle, "what loads arguments for older firmware is not the user's code"
 
 
 @pytest.mark.parametrize(
@@ -134,11 +145,11 @@ def test_tensor_descriptors_that_a_kernel_makes_are_correct(check: Checks) -> No
     ),
     ids=["store without a mask", "load without a mask", "counter without an atomic", "wrong stride", "Gluon's barrier"],
 )
-@pytest.mark.parametrize("arch", one_in(2, ["gfx942", "gfx1201"]))
+@pytest.mark.parametrize("arch", one_in(3, ["gfx942", "gfx1201", "gfx1100"]))
 def test_a_planted_mistake_is_found_in_its_line(
     check: Checks, problem: str, source: str, kind: str, line: int, arch: str
 ) -> None:
-    source = source.replace("LANES=64", "LANES=32") if arch == "gfx1201" else source
+    source = source.replace("LANES=64", "LANES=32") if arch in ("gfx1201", "gfx1100") else source
     answer = check(problem, source, f"emulator:{arch}")
     assert answer.verdict == "incorrect", answer.reason
     assert (kind, line) in {(found.kind, found.line) for found in answer.findings}, answer.findings

@@ -106,6 +106,40 @@ def test_a_launch_takes_the_code_whose_assumptions_hold_and_what_the_compiler_de
     assert bound[0].arguments[4].scalar == bytes(8)
 
 
+def test_a_constant_that_is_a_function_of_the_case_has_a_code_for_each_value() -> None:
+    """`BLOCK = triton.next_power_of_2(n)` in host code, as most row-wise kernels have it."""
+    source, problem = SOFTMAX.replace("BLOCK=8192", "BLOCK=max(64, next_power_of_2(cols))"), load_problem("row_softmax")
+    assert source != SOFTMAX
+    compiler, plan = compiler_of(source, problem), Triton().read_plan(source, problem)
+    sets = compiler.kernels["softmax"].constants
+    assert sets[:3] == ((("BLOCK", 512),), (("BLOCK", 1024),), (("BLOCK", 64),)), "of the cases, in their order"
+    assert {size for ((_, size),) in sets} == {1 << bit for bit in range(6, 14)}, "of the range of cols"
+    pointers = [Parameter(True, 8)] * 2
+    kernels = [
+        KernelSymbol(
+            f"softmax__BLOCK_{size}", "softmax", (*pointers, Parameter(False, 4), *pointers), 256, 0,
+            LaunchNeeds(kernel="softmax", block=256, lds=0, null_pointers=2, compiled_in=(), multiples_of_16=(),
+                        constants={"BLOCK": size}),
+        )
+        for size in (64, 512, 1024)
+    ]  # fmt: skip
+    bound = {case.values["cols"]: bind(plan, problem, case, kernels=kernels, arch="gfx942") for case in problem.cases}
+    assert [bound[cols].launches[0].kernel[15:] for cols in (512, 1000, 33, 257)] == ["512", "1024", "64", "512"]
+    lost = bind(plan, problem, problem.cases[1], kernels=kernels[:2], arch="gfx942").finding
+    assert lost is not None
+    assert "there is no code for BLOCK=1024" in lost.message
+
+
+def test_a_constant_cannot_be_computed_from_what_is_no_scalar() -> None:
+    plan = Triton().read_plan(
+        SOFTMAX.replace("BLOCK=8192", "BLOCK=next_power_of_2(colls)"), load_problem("row_softmax")
+    )
+    assert ["did you mean 'cols'" in mistake.message for mistake in plan.mistakes] == [True]
+    source = SOFTMAX.replace("BLOCK=8192", "num_warps=next_power_of_2(cols) BLOCK=8192")
+    plan = Triton().read_plan(source, load_problem("row_softmax"))
+    assert ["`tune` has values for it" in mistake.message for mistake in plan.mistakes] == [True], plan.mistakes
+
+
 @pytest.mark.parametrize("text", ["{", "[]", "1" * 20_000, json.dumps({"kernel": "k", "block": 4096}), "null"])
 def test_needs_that_are_damaged_are_none(text: str) -> None:
     assert read_launch_needs({KEY: text}) is None

@@ -126,7 +126,7 @@ def written_of(problem: Problem, call: Call, report: CaseReport, compiled: Compi
 
 def layouts_of(problem: Problem, plan: LaunchPlan, case: Case) -> dict[str, Layout]:
     layouts = {argument.name: Layout(argument.dtype.bytes, case.shape_of(argument)) for argument in problem.arrays}
-    values = {**plan.constants(), **case.values}
+    values = plan.values(case.values)
     for space in plan.workspaces:
         layouts[space.name] = Layout(space.dtype.bytes, tuple(dimension.value(values) for dimension in space.shape))
     return layouts

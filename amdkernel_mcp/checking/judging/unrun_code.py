@@ -41,6 +41,7 @@ _KEEPS_SCC = (
 )
 _STEPS = re.compile(r"s_addc?_|s_lshl_b|v_lshl_add_u64|v_ashrrev_i32|v_lshlrev_b64|v_addc?_co_u32")
 _NEAR = 16
+_PRELOADING_BYTES = 256
 _PLAIN = (
     "s_nop",
     "s_wait",
@@ -123,7 +124,7 @@ def unrun_code(compiled: Compiled, records: Iterable[DispatchRecord]) -> UnrunCo
         if function.name not in launched and not any(ran.has(e.address) or idle.has(e.address) for e in body):
             continue
         mnemonics |= {each.mnemonic for each in body if ran.has(each.address)}
-        flow = _Flow(body)
+        flow = _Flow(body, 0 if not body or ran.has(body[0].address) else _behind_preloading(body))
         own = [n for n in flow.reached if not body[n].mnemonic.startswith(_PLAIN)]
         own = [n for n in own if not places or places(body[n].address)]  # the rest the compiler added
         done = {n for n in own if ran.has(body[n].address) or (idle.has(body[n].address) and not _needs_lanes(body[n]))}
@@ -176,7 +177,7 @@ class _Spans:
 class _Flow:
     """Where a wave goes in a function, whose instructions are numbered from 0."""
 
-    def __init__(self, body: Sequence[Instruction]) -> None:
+    def __init__(self, body: Sequence[Instruction], begin: int = 0) -> None:
         self._body = body
         index = {each.address: n for n, each in enumerate(body)}
         after = [_next(body, n, index) for n in range(len(body))]
@@ -187,7 +188,7 @@ class _Flow:
             for other in nexts:
                 self._before[other].append(n)
         ends = [n for n, each in enumerate(body) if each.mnemonic.startswith(_RETURNS)]
-        self._from_start = _closure([0] if body else [], after)
+        self._from_start = _closure([begin] if body else [], after)
         self._to_end = _closure(ends, self._before)
 
     @property
@@ -228,6 +229,19 @@ def _next(body: Sequence[Instruction], n: int, index: dict[int, int]) -> list[in
         words = (int(match[1]) ^ 0x8000) - 0x8000
         nexts += [index[goal]] if (goal := each.address + 4 + 4 * words) in index else []
     return nexts
+
+
+def _behind_preloading(body: Sequence[Instruction]) -> int:
+    """Where a wave begins whose arguments the hardware has loaded: behind code that loads them for older firmware.
+
+    Source: LLVM AMDGPUUsage, "Preloaded Kernel Arguments": 256 bytes.
+    """
+    first = [each for each in body if each.address < body[0].address + _PRELOADING_BYTES]
+    here = {each.address: n for n, each in enumerate(body)}
+    behind = here.get(body[0].address + _PRELOADING_BYTES, 0)
+    jumps = [n for n, each in enumerate(first) if each.mnemonic == "s_branch"]
+    loads = all(each.mnemonic.startswith(("s_load", "s_wait", "s_branch", "s_nop")) for each in first)
+    return behind if loads and behind and [_next(body, n, here) for n in jumps] == [[behind]] else 0
 
 
 def _closure(begin: Iterable[int], edges: Sequence[Sequence[int]]) -> set[int]:

@@ -37,11 +37,9 @@ static AccessKind kind_of(const Inst *i, bool store)
     return store ? ACCESS_STORE : ACCESS_LOAD;
 }
 
-void observe_global(Wave *w, const Inst *i, const u64 *address, u64 active, u32 bytes, bool store)
+static void check_global(Wave *w, const Inst *i, const u64 *address, u64 active, u32 bytes, bool store)
 {
     u32 observers = w->worker->observers;
-    if (observers & OBSERVE_COUNTERS)
-        l1_view_global(w, i, address, active, bytes, kind_of(i, store));
     if (observers & OBSERVE_TOUCHED)
         touched_note(w, i, address, active, bytes, store);
     if (observers & OBSERVE_MEMORY) {
@@ -54,6 +52,22 @@ void observe_global(Wave *w, const Inst *i, const u64 *address, u64 active, u32 
         changes_global(w, address, active, bytes);
     if (observers & OBSERVE_MEETINGS)
         meet(w, i, store);
+}
+
+void observe_global(Wave *w, const Inst *i, const u64 *address, u64 active, u32 bytes, bool store)
+{
+    if (w->worker->observers & OBSERVE_COUNTERS)
+        l1_view_global(w, i, address, active, bytes, kind_of(i, store));
+    check_global(w, i, address, active, bytes, store);
+}
+
+/* The checks see it as a store of lane 0, the caches as one that bypasses the vector cache. */
+void observe_scalar_store(Wave *w, const Inst *i, u64 address, u32 bytes)
+{
+    u64 lanes[LANES] = {address};
+    if (w->worker->observers & OBSERVE_COUNTERS)
+        l1_view_scalar(w, i, address, bytes, kind_of(i, true));
+    check_global(w, i, lanes, 1, bytes, true);
 }
 
 void observe_lds(Wave *w, const Inst *i, const u32 *offset, u64 active, u32 bytes, bool store)
@@ -90,7 +104,7 @@ void observe_private(Wave *w, const Inst *i, const u32 *offset, u64 active, u32 
 void observe_scalar(Wave *w, const Inst *i, u64 address, u32 bytes)
 {
     if (w->worker->observers & OBSERVE_COUNTERS)
-        l1_view_scalar(w, i, address, bytes);
+        l1_view_scalar(w, i, address, bytes, ACCESS_LOAD);
     if (w->worker->observers & OBSERVE_TOUCHED)
         touched_note_scalar(w, i, address, bytes);
     if (w->worker->observers & OBSERVE_MEMORY) {

@@ -26,10 +26,12 @@ void observe_beyond_lds(Wave *w, const Inst *i, const u32 *offset, u64 lanes, u3
 void observe_private(Wave *w, const Inst *i, const u32 *offset, u64 active, u32 bytes, bool store);
 /* A scalar load of `bytes` for the wave as a whole. */
 void observe_scalar(Wave *w, const Inst *i, u64 address, u32 bytes);
+/* Likewise a scalar store or atomic. */
+void observe_scalar_store(Wave *w, const Inst *i, u64 address, u32 bytes);
 /* The wave has come to a barrier. */
 void observe_barrier(Wave *w);
 
-/* A scalar load whose two low address bits are ignored, though they are set. */
+/* A scalar load or store whose two low address bits are ignored, though they are set. */
 void observe_misaligned(Wave *w, const Inst *i, u64 address, u32 bytes);
 
 #endif

@@ -1,4 +1,6 @@
 /* Scalar memory: loads through the constant cache, and the clocks. */
+#include "isa/smem.h"
+
 #include "checks/observers.h"
 #include "isa/control.h"
 #include "machine/access.h"
@@ -6,7 +8,7 @@
 #include "memory/arena.h"
 
 /* address = base + offset register or immediate; the two low bits are ignored.  CDNA3 ISA, "Scalar memory". */
-static u64 scalar_offset(const Wave *w, const Inst *i)
+u64 smem_offset(const Wave *w, const Inst *i)
 {
     u64 offset = (u64)(i64)i->offset;
     if (i->source[1] == SOURCE_CONSTANT)
@@ -21,7 +23,7 @@ static void load_words(Wave *w, const Inst *i, u64 address, u32 words)
         fault_not_emulated(w, i);
         return;
     }
-    if (!access_reachable(w, address, 4 * words, &span) && !access_scalar_overrun(w, i, address, 4 * words)) {
+    if (!access_reachable(w, address, 4 * words, &span) && !access_scalar_overrun(w, i, address, 4 * words, false)) {
         fault_record(w, i, OUTCOME_OUT_OF_BOUNDS, SPACE_SCALAR, 0, address, 4 * words, false);
         return;
     }
@@ -32,7 +34,7 @@ static void load_words(Wave *w, const Inst *i, u64 address, u32 words)
 
 static void s_load(Wave *w, const Inst *i)
 {
-    u64 address = scalar64(w, i, 0) + scalar_offset(w, i);
+    u64 address = scalar64(w, i, 0) + smem_offset(w, i);
     if (unlikely(address & 3 && w->worker->observers))
         observe_misaligned(w, i, address, i->row->bytes);
     load_words(w, i, address & ~3ull, i->row->bytes / 4);
@@ -47,7 +49,7 @@ static void load_bytes(Wave *w, const Inst *i, u64 address)
         fault_not_emulated(w, i);
         return;
     }
-    if (!memory_span(w->worker->memory, address, bytes, &span) && !access_scalar_overrun(w, i, address, bytes)) {
+    if (!memory_span(w->worker->memory, address, bytes, &span) && !access_scalar_overrun(w, i, address, bytes, false)) {
         fault_record(w, i, OUTCOME_OUT_OF_BOUNDS, SPACE_SCALAR, 0, address, bytes, false);
         return;
     }
@@ -58,19 +60,28 @@ static void load_bytes(Wave *w, const Inst *i, u64 address)
         x = bytes == 1 ? (u32)(i32)(int8_t)x : (u32)(i32)(int16_t)x;
     w->s[i->sdst] = x;
 }
-static void s_load_part(Wave *w, const Inst *i) { load_bytes(w, i, scalar64(w, i, 0) + scalar_offset(w, i)); }
+static void s_load_part(Wave *w, const Inst *i) { load_bytes(w, i, scalar64(w, i, 0) + smem_offset(w, i)); }
+
+bool smem_buffer(Wave *w, const Inst *i, u64 *base, u64 *size)
+{
+    u32 at = i->source[0];
+    if (at + 3 >= SCALAR_FILE) {
+        fault_not_emulated(w, i);
+        return false;
+    }
+    u32 stride = w->s[at + 1] >> 16 & 0x3fff, records = w->s[at + 2];
+    *base = scalar_pair(w, at) & 0xffffffffffffull;
+    *size = stride ? (u64)stride * records : records;
+    return true;
+}
 
 /* What lies behind the buffer's end reads as zero. */
 static void s_buffer_load(Wave *w, const Inst *i)
 {
-    u32 at = i->source[0], words = i->row->bytes / 4;
-    if (at + 3 >= SCALAR_FILE) {
-        fault_not_emulated(w, i);
+    u32 words = i->row->bytes / 4;
+    u64 base, size, offset = smem_offset(w, i) & ~3ull;
+    if (!smem_buffer(w, i, &base, &size))
         return;
-    }
-    u64 base = scalar_pair(w, at) & 0xffffffffffffull, offset = scalar_offset(w, i) & ~3ull;
-    u32 stride = w->s[at + 1] >> 16 & 0x3fff, records = w->s[at + 2];
-    u64 size = stride ? (u64)stride * records : records;
     for (u32 k = 0; k < words && w->stop != STOP_FAULT; k++) {
         Inst one = *i;
         one.sdst = (u16)(i->sdst + k);
@@ -87,17 +98,14 @@ static void s_buffer_load(Wave *w, const Inst *i)
 /* RDNA4: one or two bytes.  RDNA4 ISA, "Loads using Buffer Resource". */
 static void s_buffer_load_part(Wave *w, const Inst *i)
 {
-    u32 at = i->source[0], bytes = i->row->bytes;
-    if (at + 3 >= SCALAR_FILE) {
-        fault_not_emulated(w, i);
+    u32 bytes = i->row->bytes;
+    u64 base, size, offset = smem_offset(w, i) & ~(u64)(bytes - 1);
+    if (!smem_buffer(w, i, &base, &size))
         return;
-    }
-    u64 base = scalar_pair(w, at) & 0xffffffffffffull & ~(u64)(bytes - 1), offset = scalar_offset(w, i) & ~(u64)(bytes - 1);
-    u32 stride = w->s[at + 1] >> 16 & 0x3fff, records = w->s[at + 2];
-    if (offset + bytes > (stride ? (u64)stride * records : records))
+    if (offset + bytes > size)
         w->s[i->sdst] = 0;
     else
-        load_bytes(w, i, base + offset);
+        load_bytes(w, i, (base & ~(u64)(bytes - 1)) + offset);
 }
 
 static void s_memtime(Wave *w, const Inst *i) { put_scalar_pair(w, i->sdst, shader_clock(w->worker)); }
@@ -128,6 +136,7 @@ static const Row rows[] = {
     SIMPLE("s_buffer_prefetch_data", "*", control_no_effect),
     CLOCK("s_memtime", s_memtime), CLOCK("s_memrealtime", s_memrealtime),
     SIMPLE("s_dcache_inv", "*", control_no_effect), SIMPLE("s_dcache_wb", "*", control_no_effect),
+    SIMPLE("s_atc_probe", "*", control_no_effect), SIMPLE("s_atc_probe_buffer", "*", control_no_effect),
     SIMPLE("s_dcache_inv_vol", "*", control_no_effect), SIMPLE("s_dcache_wb_vol", "*", control_no_effect),
 };
 

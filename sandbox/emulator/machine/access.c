@@ -49,12 +49,12 @@ static bool tolerated(const Wave *w, u32 lane, u64 address, u32 bytes, bool stor
     return true;
 }
 
-bool access_scalar_overrun(Wave *w, const Inst *i, u64 address, u32 bytes)
+bool access_scalar_overrun(Wave *w, const Inst *i, u64 address, u32 bytes, bool store)
 {
     Overrun o = {0};
-    if (!tolerated(w, 0, address, bytes, false, &o))
+    if (!tolerated(w, 0, address, bytes, store, &o))
         return false;
-    findings_report_overrun(w, i, SPACE_SCALAR, 0, address, bytes, false, 1, o.off);
+    findings_report_overrun(w, i, SPACE_SCALAR, 0, address, bytes, store, 1, o.off);
     return true;
 }
 

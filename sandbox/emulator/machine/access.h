@@ -34,7 +34,7 @@ enum { KERNARG_SPARE = 64 };
 bool access_reachable(const Wave *w, u64 address, u64 bytes, Span *out);
 
 /* Where that fails: true, and a finding, if hardware would have memory there. */
-bool access_scalar_overrun(Wave *w, const Inst *i, u64 address, u32 bytes);
+bool access_scalar_overrun(Wave *w, const Inst *i, u64 address, u32 bytes, bool store);
 
 /* Where the lanes of a vector memory instruction go. False: a fault was recorded. */
 bool access_resolve(Wave *w, const Inst *i, u32 bytes, bool store, Access *a);

@@ -95,6 +95,11 @@ static u64 apply64(AtomicOp op, u64 old, u64 v, u64 c)
 ATOMIC_ON(atomic32, u32, apply32)
 ATOMIC_ON(atomic64, u64, apply64)
 
+u64 atomics_scalar(AtomicOp op, void *at, u32 bytes, u64 value, u64 compare)
+{
+    return bytes == 8 ? atomic64(at, op, value, compare) : atomic32(at, op, (u32)value, (u32)compare);
+}
+
 /* All waves of a workgroup run on one thread, so that nothing else reaches its LDS. */
 static u32 plain32(u32 *at, AtomicOp op, u32 v, u32 c)
 {

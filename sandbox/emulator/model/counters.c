@@ -112,12 +112,20 @@ static void count_scalar_memory(const Row *r, PcExecutions t, u64 *counters)
 {
     counters[COUNTER_SQ_INSTS_SMEM] += t.executions;
     u32 dwords = r->bytes / 4u;
+    u64 bytes = t.executions * r->bytes;
+    if (r->detail[2] != ACCESS_LOAD) {
+        bool atomic = r->detail[2] == ACCESS_ATOMIC;
+        counters[COUNTER_bytes_loaded] += atomic ? bytes : 0;
+        counters[COUNTER_bytes_stored] += bytes;
+        counters[COUNTER_bytes_atomic] += atomic ? bytes : 0;
+        return;
+    }
     if (!dwords)
         return; /* clocks and cache control */
     int size = 31 - __builtin_clz(dwords);
     counters[COUNTER_SQC_DCACHE_REQ] += t.executions;
     counters[COUNTER_SQC_DCACHE_REQ_READ_1 + size] += t.executions;
-    counters[COUNTER_scalar_bytes_loaded] += t.executions * r->bytes;
+    counters[COUNTER_scalar_bytes_loaded] += bytes;
 }
 
 /* ---- all of it ---- */
@@ -213,7 +221,7 @@ static void count_wait(Gathering *g, const Inst *i, u32 at, u64 executions)
         if (reads && i->target <= at)
             count_wait_of_loop(g, i->target);
         return;
-    case FAMILY_SMEM: g->scalar = true; return;
+    case FAMILY_SMEM: g->scalar |= r->detail[2] != ACCESS_STORE; return;
     case FAMILY_LDS: g->lds |= r->detail[2] != ACCESS_STORE; return;
     case FAMILY_FLAT:
     case FAMILY_GLOBAL:

@@ -354,10 +354,11 @@ void l1_view_lds(Wave *w, const Inst *i, const u32 *offset, u64 active, u32 byte
     w->worker->pcs[inst].lds_conflicts += c.bank_conflicts + c.address_conflicts;
 }
 
-void l1_view_scalar(Wave *w, const Inst *i, u64 address, u32 bytes)
+void l1_view_scalar(Wave *w, const Inst *i, u64 address, u32 bytes, AccessKind kind)
 {
     L1View *v = w->worker->view;
     if (unlikely(v->places))
         note_place(&v->places[instruction_number(w, i)], &address, 1);
-    trace_scalar(w->trace, instruction_number(w, i), address, bytes);
+    u32 lines = trace_scalar(w->trace, instruction_number(w, i), address, bytes, kind);
+    v->tcp.lines[kind] += kind == ACCESS_LOAD ? 0 : lines;
 }

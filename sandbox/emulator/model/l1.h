@@ -49,6 +49,6 @@ void l1_group_take(L1View *v, L1Group *t, Worker *k, u64 *counters, Log *log);
 
 void l1_view_global(Wave *w, const Inst *i, const u64 *address, u64 active, u32 bytes, AccessKind kind);
 void l1_view_lds(Wave *w, const Inst *i, const u32 *offset, u64 active, u32 bytes, AccessKind kind);
-void l1_view_scalar(Wave *w, const Inst *i, u64 address, u32 bytes);
+void l1_view_scalar(Wave *w, const Inst *i, u64 address, u32 bytes, AccessKind kind);
 
 #endif

@@ -270,12 +270,16 @@ u32 trace_access(Trace *t, TcpCounts *n, TraceLines *m, u32 inst, const u64 *add
     return k->count;
 }
 
-void trace_scalar(Trace *t, u32 inst, u64 address, u32 bytes)
+u32 trace_scalar(Trace *t, u32 inst, u64 address, u32 bytes, AccessKind kind)
 {
+    static const u8 kinds[] = {REQUEST_SCALAR, REQUEST_WRITE, REQUEST_ATOMIC};
+    u32 lines = 0;
     for (u64 line = address / LINE_BYTES; line <= (address + bytes - 1) / LINE_BYTES; line++) {
         u64 from = line * LINE_BYTES, to = from + LINE_BYTES - 1, last = address + bytes - 1;
         u8 sectors = sectors_between(address > from ? address : from, last < to ? last : to);
         trace_add(t, (Request){.line = line, .inst = inst < NO_INST ? inst : NO_INST, .first = 1,
-                               .kind = REQUEST_SCALAR, .sectors = sectors});
+                               .kind = kinds[kind], .sectors = sectors});
+        lines++;
     }
+    return lines;
 }

@@ -41,6 +41,6 @@ void trace_lines_destroy(TraceLines *m);
 u32 trace_access(Trace *t, TcpCounts *n, TraceLines *m, u32 inst, const u64 *address, u64 active, u32 bytes,
                  AccessKind kind, bool returns);
 
-void trace_scalar(Trace *t, u32 inst, u64 address, u32 bytes);
+u32 trace_scalar(Trace *t, u32 inst, u64 address, u32 bytes, AccessKind kind);
 
 #endif

@@ -133,7 +133,8 @@ static Pipe scalar_pipe(const char *t)
         return PIPE_WAIT;
     if (starts_one_of(t, branches))
         return PIPE_BRANCH;
-    return starts(t, "s_load") || starts(t, "s_buffer_load") ? PIPE_SCALAR_LOAD : PIPE_SCALAR;
+    static const char *const memory[] = {"s_load", "s_store", "s_atomic", "s_buffer", NULL};
+    return starts_one_of(t, memory) ? PIPE_SCALAR_LOAD : PIPE_SCALAR;
 }
 
 static Pipe pipe_of(const Inst *i, const char *t)

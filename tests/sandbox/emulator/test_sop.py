@@ -152,6 +152,7 @@ NO_EFFECT = [
     "s_nop 3", "s_waitcnt 0", "s_dcache_inv", "s_dcache_inv_vol", "s_dcache_wb", "s_dcache_wb_vol", "s_icache_inv",
     "s_incperflevel 1", "s_decperflevel 1", "s_setprio 2", "s_sethalt 0", "s_sleep 1", "s_wakeup", "s_ttracedata",
     "s_barrier", "s_sendmsg sendmsg(MSG_INTERRUPT)", "buffer_inv sc1", "buffer_wbl2 sc1", "v_nop", "ds_nop",
+    "s_atc_probe 0, s[20:21], 0x0", "s_atc_probe_buffer 0, s[4:7], 0x0",
 ]  # fmt: skip
 NO_EFFECT_GFX90A = ["buffer_wbinvl1", "buffer_wbinvl1_vol", "buffer_invl2", "buffer_wbl2", "s_setprio 1"]
 

@@ -34,6 +34,12 @@ static AnnotatedOperand read_operand(const char *s)
                                      .half = !strncmp(half, ".l", 2) ? 1 : !strncmp(half, ".h", 2) ? 2 : 0} : o;
 }
 
+/* A scalar atomic puts the old value where the new one was. */
+static bool returns_in_place(const Inst *i)
+{
+    return i->row->family == FAMILY_SMEM && i->row->detail[2] == ACCESS_ATOMIC && i->sc0;
+}
+
 static void annotate_words(const Words *words, const Inst *i, Annotation *n)
 {
     const char *layout = i->row->layout;
@@ -45,6 +51,7 @@ static void annotate_words(const Words *words, const Inst *i, Annotation *n)
         char role = known ? layout[k] : k ? '0' : 'd';
         o.result = role == 'd' || role == 's' || role == 'x';
         o.read = !o.result || role == 'x';
+        o.result |= k == 0 && returns_in_place(i);
         if (role != '-' && o.count)
             n->operand[n->operands++] = o;
     }

@@ -113,7 +113,7 @@ static u32 next_of_memory(const Program *p, u32 at)
     enum { AHEAD = 12 };
     for (u32 k = at; k < p->count && k < at + AHEAD; k++) {
         const Row *r = p->code[k].row;
-        bool plain = r->family == FAMILY_VALU || r->family == FAMILY_SALU || r->family == FAMILY_SMEM ||
+        bool plain = r->family == FAMILY_VALU || r->family == FAMILY_SALU || (r->family == FAMILY_SMEM && r->detail[2] == ACCESS_LOAD) ||
                      waits(p->text + p->code[k].text) || text_starts(p->text + p->code[k].text, "s_nop") ||
                      text_starts(p->text + p->code[k].text, "s_delay_alu");
         if (!plain)

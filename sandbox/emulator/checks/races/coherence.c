@@ -53,6 +53,12 @@ static bool acquires(Coherence c, const char *text)
     }
 }
 
+/* Scalar accesses of CDNA that go past the scalar cache, as hand-written code polls and signals with them. */
+static bool marked_scalar(Coherence c, const Inst *i, const char *text)
+{
+    return (c == COHERENCE_SC || c == COHERENCE_GLC) && i->row->family == FAMILY_SMEM && i->row->bytes && text_has(text, " glc");
+}
+
 u16 coherence_sync_of(Coherence c, const Inst *i, const char *text)
 {
     u8 family = i->row->family, kind = i->row->detail[2];
@@ -60,13 +66,15 @@ u16 coherence_sync_of(Coherence c, const Inst *i, const char *text)
         return SYNC_RELEASE;
     if (acquires(c, text))
         return SYNC_ACQUIRE;
+    if (kind != ACCESS_ATOMIC && marked_scalar(c, i, text))
+        return SYNC_ACCESS;
     if (!coherence_touches_memory(i->row) || family == FAMILY_SCRATCH)
         return 0;
     if (kind == ACCESS_ATOMIC) {
         u8 op = i->row->detail[1];
         bool extreme = op >= ATOMIC_SMIN && op <= ATOMIC_UMAX;
         bool compares = op == ATOMIC_CMPSWAP || op == ATOMIC_FCMPSWAP;
-        bool returns = family == FAMILY_BUFFER ? i->sc0 : i->dst != 0xffff;
+        bool returns = family == FAMILY_BUFFER || family == FAMILY_SMEM ? i->sc0 : i->dst != 0xffff;
         return (u16)(SYNC_ACCESS | (returns ? SYNC_RETURNS : 0) | (compares ? SYNC_COMPARES : 0) |
                      (extreme ? SYNC_EXTREME : 0) | (for_group(c, text, true) ? SYNC_GROUP : 0));
     }

@@ -16,7 +16,8 @@ static inline bool text_starts(const char *text, const char *with) { return !str
 static inline bool coherence_touches_memory(const Row *r)
 {
     return r->family == FAMILY_LDS || r->family == FAMILY_GLOBAL || r->family == FAMILY_FLAT ||
-           r->family == FAMILY_BUFFER || r->family == FAMILY_SCRATCH;
+           r->family == FAMILY_BUFFER || r->family == FAMILY_SCRATCH ||
+           (r->family == FAMILY_SMEM && r->detail[2] != ACCESS_LOAD);
 }
 
 /* What an instruction means for the order of memory accesses. */

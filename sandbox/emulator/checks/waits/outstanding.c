@@ -113,6 +113,8 @@ bool outstanding_may_read_moved(const Outstanding *o, const Inst *i)
 
 static bool loads_scalars(const Inst *i)
 {
+    if (i->row->family == FAMILY_SMEM && i->row->detail[2] != ACCESS_LOAD)
+        return true;
     return named(i, "s_load") || named(i, "s_buffer_load") || named(i, "s_mem") || named(i, "s_sendmsg_rtn");
 }
 
