@@ -224,7 +224,8 @@ class JobStore:
     def _places(self, queue: Queue) -> dict[Job, Place]:
         """Its waiting jobs. Takes milliseconds: not under the lock."""
         waits = self._waits.of(queue)
-        return {job: Place(number, waits.get(job.id)) for number, job in enumerate(queue.waiting, 1)}
+        busy = Counter(job.owner for job, is_here in queue.running if is_here)
+        return {job: Place(number, waits.get(job.id), busy) for number, job in enumerate(queue.waiting, 1)}
 
     def cancel(self, job: Job) -> None:
         """End a queued job at once and a running one within a second; a finished job stays as it is."""
