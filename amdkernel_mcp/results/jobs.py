@@ -21,6 +21,7 @@ class JobResult(Result):
     )
     status: JobStatus
     state: JobState | None = Field(default=None, description="`status`, or `waits_for_gpu` while others hold its GPU")
+    created: str | None = Field(default=None, description="UTC")
     next: str | None = None
     progress: str | None = None
     queue_place: int | None = None

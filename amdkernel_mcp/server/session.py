@@ -11,6 +11,7 @@ import re
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
@@ -203,7 +204,9 @@ class Session:
         place = await asyncio.to_thread(self._place, job)
         if job.owner != owner():  # what was made and measured is its owner's alone
             seen = place | {"progress": None}
-            return AnsweredJob(job_id=job.id, owner=job.owner, status=job.status, state=job.state, **seen)
+            return AnsweredJob(
+                job_id=job.id, owner=job.owner, status=job.status, state=job.state, created=_utc(job.created_s), **seen
+            )
         state = job.state  # before the answer: a job that has ended has one
         verb = VERB_NAMED.get(job.request.verb)
         answers: dict[str, Any] = {verb.key: job.answer} if verb else {}
@@ -212,6 +215,7 @@ class Session:
                 job_id=job.id,
                 status="running" if state == "waits_for_gpu" else state,
                 state=state,
+                created=_utc(job.created_s),
                 **place,
                 error=self._why(job.error),
                 error_code=None if job.elsewhere else exit_code_of(job.error),
@@ -292,6 +296,10 @@ class Session:
                 "this server does not read files that a caller names", hint="send the text of the file as `source`"
             )
         return Path(path).expanduser()
+
+
+def _utc(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
 def wake(loop: asyncio.AbstractEventLoop, event: asyncio.Event) -> None:
