@@ -359,6 +359,8 @@ class JobStore:
         lost = job.lane
         if job.pool is not None:
             job.avoided.add(lost)
+            if isinstance(error, QuarantinedError):
+                self._pools.leave(lost)
             others = {*self._pools.members(job.pool)} - job.avoided
             job.error = None if others and job.tries < MOST_TRIES else error
         elif isinstance(error, QuarantinedError):
