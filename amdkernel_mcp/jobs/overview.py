@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from amdkernel_mcp.counted import counted
 from amdkernel_mcp.jobs.request import lane_in_words
+from amdkernel_mcp.quoting import name_of
 from amdkernel_mcp.work import LOCAL
 
 if TYPE_CHECKING:
@@ -32,9 +33,7 @@ class Place:
         text = f"waits for {lane_in_words(lane)}, {counted(self.number - 1, 'job')} before it"
         if self.busy:
             text += f"; {counted(sum(self.busy.values()), 'job')} there"
-        if others := [
-            f"{count} of {owner.removeprefix('user:')}" for owner, count in self.busy.items() if owner != LOCAL
-        ]:
+        if others := [f"{count} of {name_of(owner)}" for owner, count in self.busy.items() if owner != LOCAL]:
             text += f" ({', '.join(others[:_NAMED])})"
         if self.wait is None:
             return text

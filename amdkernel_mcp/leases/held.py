@@ -14,6 +14,7 @@ from amdkernel_mcp.counted import counted
 from amdkernel_mcp.database.leases import LEASE_S
 from amdkernel_mcp.errors import DatabaseError, TargetError
 from amdkernel_mcp.leases.gpu_leases import Ahead, Asked, GpuLeases, Kind
+from amdkernel_mcp.quoting import name_of
 from amdkernel_mcp.work import LOCAL, Work, doing
 
 RENEW_S = 5.0
@@ -92,7 +93,7 @@ def _in_words(ahead: Ahead, name: str) -> str:
     text = f"waits for the GPU{name and f' {name}'}, {counted(ahead.count, 'lease')} before it"
     if ahead.holder is None:
         return text
-    whose = "" if ahead.holder == LOCAL else f" of {ahead.holder.removeprefix('user:')}"
+    whose = "" if ahead.holder == LOCAL else f" of {name_of(ahead.holder)}"
     return f"{text}; one{whose} has it for {ahead.seconds:.0f} s"
 
 

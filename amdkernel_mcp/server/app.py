@@ -118,6 +118,7 @@ def build_server(
             watch=watch,
             away=AwayHosts(worker.workers.away_s),
             pools=Pools(targets.get),
+            emulated=None if local else settings.data_dir / "emulated_seconds.json",
         )
         quotas = Quotas.of(settings)
         examinations = Examinations(settings.max_workers, quotas.queued)

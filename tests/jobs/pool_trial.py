@@ -1,7 +1,7 @@
 """A team's day on a pool: two users, 40 jobs of mixed verbs, four GPUs, of which one is slow and one is sick.
 
 Store, queue, pools, leases and the looks at GPUs are the real ones; a compile, a launch and the judging are waits. The
-sick GPU fails the kernel with a known answer, the slow one takes four times as long. What is asked: is each healthy GPU,
+sick GPU fails the kernel with a known answer, the slow one takes four times as long. The question: is each healthy GPU,
 the slow one included, busy until nothing waits any more?
 """
 

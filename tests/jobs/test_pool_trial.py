@@ -12,7 +12,6 @@ from tests.jobs.pool_trial import GPUS, HEALTHY, JOBS, SICK, SLOW, run_trial
 @pytest.mark.thorough
 def test_each_healthy_gpu_has_work_until_nothing_waits_and_the_sick_one_draws_none(tmp_path: Path) -> None:
     trial = run_trial(tmp_path)
-    print(*trial.report(), sep="\n")
     assert Counter(job.status for job in trial.jobs) == {"done": JOBS}
     assert {job.lane for job in trial.jobs} == {*HEALTHY, SLOW}
     for gpu in (*HEALTHY, SLOW):
