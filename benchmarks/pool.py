@@ -1,4 +1,4 @@
-"""Two users, 40 mixed jobs, four GPUs of which one is slow and one is sick: how busy is each? `make bench`.
+"""Two users, 40 mixed jobs, four GPUs, one slow and one sick: how busy is each? `make bench`.
 
 The bar: each healthy GPU, the slow one included, has a job until nothing waits. tests/jobs/pool_trial.py says what is
 real and what is a wait.

@@ -49,7 +49,7 @@ class Pools:
             return tuple(gpu for gpu in self._members.get(pool, ()) if self._left_s.get(gpu, back_s) <= back_s)
 
     def leave(self, gpu: str) -> None:
-        """A job has just found it quarantined. It has no jobs, so each that waits would be sent there first, in vain,
-        until the list of targets is asked for again."""
+        """A job has just found it quarantined. It has no jobs, so each that waits would be sent there first, and come
+        back, until the list of targets is asked for again."""
         with self._lock:
             self._left_s[gpu] = self._clock()

@@ -1,4 +1,4 @@
-"""A team's day on a pool: two users, 40 jobs of mixed verbs, four GPUs, of which one is slow and one is sick.
+"""A team's day on a pool: two users, 40 jobs of mixed verbs, four GPUs, one slow and one sick.
 
 Store, queue, pools, leases and the looks at GPUs are the real ones; a compile, a launch and the judging are waits. The
 sick GPU fails the kernel with a known answer, the slow one takes four times as long. The question: is each healthy GPU,
@@ -86,7 +86,7 @@ class _Machine:
         self.hygiene = {
             gpu: Hygiene(
                 *(leases, f"id of {gpu}", gpu, lambda: STATE),
-                lambda gpu=gpu: "a kernel gave a wrong answer" if gpu == SICK else None,  # type: ignore[misc]
+                lambda gpu=gpu: "a kernel gave a wrong answer" if gpu == SICK else None,
             )
             for gpu in GPUS
         }

@@ -16,5 +16,5 @@ def test_each_healthy_gpu_has_work_until_nothing_waits_and_the_sick_one_draws_no
     assert {job.lane for job in trial.jobs} == {*HEALTHY, SLOW}
     for gpu in (*HEALTHY, SLOW):
         assert trial.share(gpu, trial.bound) > 0.95, gpu
-    assert len(trial.bound[SICK]) <= JOBS_PER_GPU, "those that were there when it was found"
+    assert len(trial.bound[SICK]) <= JOBS_PER_GPU, "those that it had when it was found"
     assert sum(len(trial.leased[gpu]) for gpu in GPUS) == JOBS
