@@ -43,8 +43,6 @@ def show_jobs(console: Console, result: JobList) -> None:
     for each in result.jobs:
         place = f"place {each.queue_place}" if each.queue_place else ""
         now = each.progress if each.status == "running" else place  # the last step of one that ended says nothing
-        if each.status == "queued" and each.progress:
-            now = each.progress.partition(";")[0]  # what it waits for, and how many are before it
         state = (each.state or each.status).replace("waits_for_gpu", "waits for a GPU")  # an older server has no state
         status = each.verdict if each.status == "done" and each.verdict else state
         about = (each.verb, visible(each.problem or ""), visible(each.target or ""), duration(each.age_s))
