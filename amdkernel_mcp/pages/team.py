@@ -159,9 +159,12 @@ def _pairs(board: Board, timed: Sequence[Any], viewer: Viewer) -> list[tuple[str
 
 def weeks_of(running: Running) -> list[GpuWeek]:
     """The use of each GPU that has a name now. Raises DatabaseError, and what asking for targets raises."""
-    past = running.leases.past(DAYS)
+    past, held = running.leases.past(DAYS), running.leases.held()
     return [
-        week_of(each.name, each.gpu, [lease for lease in past if lease.gpu == each.gpu_id])
+        week_of(
+            *(each.name, each.gpu, [lease for lease in past if lease.gpu == each.gpu_id]),
+            [lease for lease in held if lease.gpu == each.gpu_id],
+        )
         for each in running.targets.get()
         if each.gpu_id
     ]
