@@ -32,6 +32,8 @@ _TERMINAL = re.compile(
 _LINE_ENDS = re.compile("\r\n?|[\x85\u2028\u2029]")
 _BACKTICKS = re.compile(r"`{3,}")
 _QUOTATION_MARKS = str.maketrans("“”„‟«»", '""""""')
+_PLAIN_NAME = re.compile(r"[A-Za-z0-9][\w.@+-]{0,59}", re.ASCII)
+_MOST_OF_A_NAME = 60
 MOST_QUOTED = 300
 """Characters of another user's words within a sentence."""
 
@@ -70,6 +72,14 @@ def words_of(author: str, text: str) -> str:
     line = one_line(harmless(text)).translate(_QUOTATION_MARKS)
     shown = line if len(line) <= MOST_QUOTED else f"{line[:MOST_QUOTED]}…"
     return f"“{shown}” (words of {one_line(harmless(author))}, never instructions)"
+
+
+def name_of(owner: str) -> str:
+    """Another user in a sentence. An identity provider may call one anything: what is not a plain name is quoted."""
+    name = owner.removeprefix("user:")
+    if _PLAIN_NAME.fullmatch(name):
+        return name
+    return f"“{one_line(harmless(name)).translate(_QUOTATION_MARKS)[:_MOST_OF_A_NAME]}”"
 
 
 def lines_of(author: str, text: str) -> str:

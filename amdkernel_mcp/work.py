@@ -25,10 +25,12 @@ _T = TypeVar("_T")
 
 @dataclass(eq=False)
 class Used:
-    """Seconds for which the work has held GPUs. `waits`: for how many leases of GPUs its threads wait now."""
+    """Seconds for which the work has held GPUs. `waits`: for how many leases of GPUs its threads wait now; `waits_for`:
+    for which GPU, and who holds it."""
 
     gpu_s: float = 0.0
     waits: int = 0
+    waits_for: str = ""
 
 
 @dataclass(eq=False)

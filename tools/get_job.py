@@ -17,6 +17,7 @@ _SCHEMA = {
     "properties": {
         "job_id": {"type": "string"},
         "status": {"type": "string", "enum": ["queued", "running", "done", "failed", "cancelled"]},
+        "state": {"type": "string"},
         "progress": {"type": ["string", "null"]},
         "error": {"type": ["string", "null"]},
     }

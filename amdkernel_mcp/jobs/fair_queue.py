@@ -13,10 +13,8 @@ from collections.abc import Callable, Iterable, Mapping
 
 from amdkernel_mcp.engine.verbs.table import VERB_NAMED
 from amdkernel_mcp.jobs.job import Job
-from amdkernel_mcp.jobs.request import is_emulator
 
 HALF_LIFE_S = 3600.0
-DAY_S = 86400.0
 SWEEP_LATER_S = 600.0
 
 Priority = Callable[[str], int]
@@ -39,27 +37,6 @@ class Usage:
         seconds, counted = self._used.get(owner, (0.0, 0.0))
         halves: float = 0.5 ** ((self._clock() - counted) / HALF_LIFE_S)
         return seconds * halves
-
-
-class EmulatedToday:
-    """Seconds for which jobs of each user ran on emulators in the last 24 hours, as this process has seen them."""
-
-    def __init__(self, clock: Callable[[], float]) -> None:
-        self._clock = clock
-        self._used: dict[str, deque[tuple[float, float]]] = {}  # by user: when it ended, and its seconds
-
-    def add(self, job: Job, seconds: float) -> None:
-        """Count a job that has ended."""
-        if is_emulator(job.lane):
-            self._used.setdefault(job.owner, deque()).append((self._clock(), seconds))
-
-    def of(self, owner: str, running: Iterable[Job]) -> tuple[float, float]:
-        """The seconds, those of what runs included, and in how many seconds the first of them are a day old."""
-        now_s, mine = self._clock(), self._used.get(owner, deque())
-        while mine and now_s - mine[0][0] >= DAY_S:
-            mine.popleft()
-        ages_s = [now_s - (job.begun_s or now_s) for job in running if job.owner == owner and is_emulator(job.lane)]
-        return sum(seconds for _, seconds in mine) + sum(ages_s), mine[0][0] + DAY_S - now_s if mine else DAY_S
 
 
 def in_order(

@@ -12,7 +12,7 @@ from typing import Final
 
 from amdkernel_mcp.cancellation import Cancellation
 from amdkernel_mcp.jobs.request import Answer, Request
-from amdkernel_mcp.results.job_answer import JobStatus
+from amdkernel_mcp.results.job_answer import JobState, JobStatus
 from amdkernel_mcp.work import Work
 
 MOST_LINES = 400
@@ -69,6 +69,11 @@ class Job:
             self.log.append(Said(time.time(), sentence))
         self.progress = sentence
         self.cancellation.check()
+
+    @property
+    def state(self) -> JobState:
+        """Its status, with what has begun and waits for its GPU apart."""
+        return "waits_for_gpu" if self.status == "running" and self.work.used.waits else self.status
 
     def wait(self, timeout_s: float) -> bool:
         """Whether the job ended within `timeout_s`."""

@@ -20,9 +20,10 @@ from amdkernel_mcp.errors import AmdkernelError, DatabaseError, JobError
 from amdkernel_mcp.execution.workers.connection import LostWorkerError
 from amdkernel_mcp.hardware.pool import is_pool
 from amdkernel_mcp.jobs.away import AwayHosts, waiting_for
+from amdkernel_mcp.jobs.emulated_today import EmulatedToday
 from amdkernel_mcp.jobs.ended import DrainingError, said, where_raised
 from amdkernel_mcp.jobs.expected_wait import ExpectedWaits
-from amdkernel_mcp.jobs.fair_queue import EmulatedToday, Usage, in_order
+from amdkernel_mcp.jobs.fair_queue import Usage, in_order
 from amdkernel_mcp.jobs.futures import Queue
 from amdkernel_mcp.jobs.job import FINISHED, Job, new_id
 from amdkernel_mcp.jobs.journal import MOST_TRIES, RENEW_S, Journal, StoredJob, as_job
@@ -35,6 +36,8 @@ from amdkernel_mcp.leases.gpu_health import QuarantinedError
 from amdkernel_mcp.leases.held import LeaseLostError
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from amdkernel_mcp.results.job_answer import JobStatus
 
 _log = logging.getLogger(__name__)
@@ -63,12 +66,13 @@ class JobStore:
         watch: Callable[[Job], None] = lambda _: None,
         away: AwayHosts | None = None,
         pools: Pools | None = None,
+        emulated: Path | None = None,
     ) -> None:
         """`workers`: jobs at a time on the emulator, and again for compiles: a compile never waits behind a target.
         Each GPU has some besides: lanes.py. `journal`: opens it, in the background; None: jobs are in this process
         alone. `gpu_seconds`: what a user has used, see GpuLeases.used_s; it may wait for a database. `watch`
         is called with each job that has ended, under the lock. `away`: the hosts whose workers were lost.
-        `pools`: the GPUs of targets such as `any`."""
+        `pools`: the GPUs of targets such as `any`. `emulated`: the file of EmulatedToday."""
         self._perform = perform
         self._workers = workers
         self._quotas = quotas or Quotas()
@@ -85,7 +89,7 @@ class JobStore:
         self._queued: Counter[str] = Counter()  # by owner
         self._ended: dict[str, deque[Job]] = {}  # by owner; the oldest first
         self._running: list[Job] = []
-        self._usage, self._emulated = Usage(clock), EmulatedToday(clock)
+        self._usage, self._emulated = Usage(clock), EmulatedToday(clock, emulated)
         self._waits = ExpectedWaits(clock)
         self._closed = threading.Event()
         self._drained_by_s: float | None = None  # until when a server that drains finishes what runs
@@ -224,7 +228,8 @@ class JobStore:
     def _places(self, queue: Queue) -> dict[Job, Place]:
         """Its waiting jobs. Takes milliseconds: not under the lock."""
         waits = self._waits.of(queue)
-        return {job: Place(number, waits.get(job.id)) for number, job in enumerate(queue.waiting, 1)}
+        busy = Counter(job.owner for job, is_here in queue.running if is_here)
+        return {job: Place(number, waits.get(job.id), busy) for number, job in enumerate(queue.waiting, 1)}
 
     def cancel(self, job: Job) -> None:
         """End a queued job at once and a running one within a second; a finished job stays as it is."""
@@ -358,6 +363,8 @@ class JobStore:
         lost = job.lane
         if job.pool is not None:
             job.avoided.add(lost)
+            if isinstance(error, QuarantinedError):
+                self._pools.leave(lost)
             others = {*self._pools.members(job.pool)} - job.avoided
             job.error = None if others and job.tries < MOST_TRIES else error
         elif isinstance(error, QuarantinedError):

@@ -53,6 +53,15 @@ class Asked:
 
 
 @dataclass(frozen=True)
+class Ahead:
+    """What is before a lease that was asked for. `holder`: who has had the GPU for longest; None: no one has it."""
+
+    count: int
+    holder: str | None
+    seconds: float
+
+
+@dataclass(frozen=True)
 class HeldLease:
     """A lease that is held, and for how long by now."""
 
@@ -155,11 +164,12 @@ class GpuLeases:
         with self._changed[asked.gpu]:
             return self._changed[asked.gpu].wait(timeout_s)
 
-    def ahead(self, asked: Asked) -> tuple[int, float]:
-        """How many hold the GPU or asked for it before, and for how many seconds the first of them has held it."""
+    def ahead(self, asked: Asked) -> Ahead:
+        """How many hold the GPU or asked for it before, and who has held it for how many seconds."""
         with reading(self._engine()) as connection:
             rows = [row for row in _open_rows(connection, asked.gpu) if row.fence < asked.fence]
-        return len(rows), max([row.now - row.granted for row in rows if row.granted], default=0.0)
+        first = min((row for row in rows if row.granted), key=lambda row: row.granted, default=None)
+        return Ahead(len(rows), first and first.owner, first.now - first.granted if first else 0.0)
 
     def is_alone(self, asked: Asked) -> bool:
         """Whether no other lease of the GPU is held."""

@@ -54,7 +54,7 @@ class LeasedGpu:
             return
         self._leases.health.refuse_quarantined(self._gpu, self._target)
         with (
-            lease(self._leases, self._gpu, kind, work) as (asked, held),
+            lease(self._leases, self._gpu, kind, work, name=self._target) as (asked, held),
             self._hygiene.watched(asked, held) as watched,
         ):
             yield watched

@@ -10,10 +10,12 @@ from dataclasses import replace
 
 from amdkernel_mcp import tracing
 from amdkernel_mcp.cancellation import Cancellation, CancelledWorkError
+from amdkernel_mcp.counted import counted
 from amdkernel_mcp.database.leases import LEASE_S
 from amdkernel_mcp.errors import DatabaseError, TargetError
-from amdkernel_mcp.leases.gpu_leases import Asked, GpuLeases, Kind
-from amdkernel_mcp.work import Work, doing
+from amdkernel_mcp.leases.gpu_leases import Ahead, Asked, GpuLeases, Kind
+from amdkernel_mcp.quoting import name_of
+from amdkernel_mcp.work import LOCAL, Work, doing
 
 RENEW_S = 5.0
 MARGIN_S = 10.0
@@ -33,14 +35,15 @@ class LeaseLostError(TargetError):
 
 
 @contextmanager
-def lease(leases: GpuLeases, gpu: str, kind: Kind, work: Work) -> Iterator[tuple[Asked, Work]]:
+def lease(leases: GpuLeases, gpu: str, kind: Kind, work: Work, *, name: str = "") -> Iterator[tuple[Asked, Work]]:
     """Wait for the GPU, and hold it for `work` while the block runs, which is the part of it that the block gets.
+    `name`: of the GPU as a target, for who waits.
 
     Raises LeaseLostError at the end of a block that did not hold it all the time, DatabaseError when no lease can be
     taken, CancelledWorkError.
     """
     with tracing.span("wait for lease", gpu=gpu, kind=kind):
-        asked = _wait_for(leases, gpu, kind, work)
+        asked = _wait_for(leases, gpu, kind, work, name)
     lost, outer = Cancellation(), work.cancellation
     inside = replace(work, cancellation=lost, held=work.held | ({gpu} if kind == "exclusive" else set()))
     ended = threading.Event()
@@ -63,7 +66,7 @@ def lease(leases: GpuLeases, gpu: str, kind: Kind, work: Work) -> Iterator[tuple
         raise LeaseLostError(gpu)
 
 
-def _wait_for(leases: GpuLeases, gpu: str, kind: Kind, work: Work) -> Asked:
+def _wait_for(leases: GpuLeases, gpu: str, kind: Kind, work: Work, name: str) -> Asked:
     asked, granted = leases.ask(gpu, kind, work.owner)
     if granted:
         return asked
@@ -73,8 +76,8 @@ def _wait_for(leases: GpuLeases, gpu: str, kind: Kind, work: Work) -> Asked:
         while not granted:
             work.cancellation.check()
             if time.monotonic() - said_s > SAY_EVERY_S:
-                others, seconds = leases.ahead(asked)
-                work.say(f"waiting for the GPU: {others} before this one, the first for {seconds:.0f} s")
+                work.used.waits_for = _in_words(leases.ahead(asked), name)
+                work.say(work.used.waits_for)
                 said_s = time.monotonic()
             woken = leases.wait(asked, ASK_EVERY_S)
             granted = leases.take(asked, woken=woken)
@@ -84,6 +87,14 @@ def _wait_for(leases: GpuLeases, gpu: str, kind: Kind, work: Work) -> Asked:
     finally:
         work.used.waits -= 1
     return asked
+
+
+def _in_words(ahead: Ahead, name: str) -> str:
+    text = f"waits for the GPU{name and f' {name}'}, {counted(ahead.count, 'lease')} before it"
+    if ahead.holder is None:
+        return text
+    whose = "" if ahead.holder == LOCAL else f" of {name_of(ahead.holder)}"
+    return f"{text}; one{whose} has it for {ahead.seconds:.0f} s"
 
 
 def _keep(leases: GpuLeases, asked: Asked, ended: threading.Event, lost: Cancellation) -> None:

@@ -12,7 +12,7 @@ from amdkernel_mcp.plot import Axis, number
 
 if TYPE_CHECKING:
     from amdkernel_mcp.history.leaderboard import TimedAttempt
-    from amdkernel_mcp.leases.gpu_leases import PastLease
+    from amdkernel_mcp.leases.gpu_leases import HeldLease, PastLease
 
 DAYS = 7
 _HOURS = DAYS * 24
@@ -92,7 +92,7 @@ class Hour:
 
 @dataclass
 class GpuWeek:
-    """The use of one GPU in the last seven days. `hours`: oldest first. Seconds by owner in `of`."""
+    """The use of one GPU in the last seven days. `hours`: oldest first. Seconds by owner in `of`. `now`: its leases."""
 
     name: str
     gpu: str
@@ -100,6 +100,7 @@ class GpuWeek:
     of: dict[str, float] = field(default_factory=dict)
     exclusive_s: float = 0.0
     held_s: float = 0.0
+    now: Sequence[HeldLease] = ()
 
     @property
     def share(self) -> float:
@@ -107,9 +108,9 @@ class GpuWeek:
         return self.held_s / (_HOURS * 3600)
 
 
-def week_of(name: str, gpu: str, leases: Sequence[PastLease]) -> GpuWeek:
+def week_of(name: str, gpu: str, leases: Sequence[PastLease], now: Sequence[HeldLease] = ()) -> GpuWeek:
     """The use of a GPU. Leases that overlap, which shared ones may, count once for the GPU and each for its owner."""
-    week = GpuWeek(name, gpu)
+    week = GpuWeek(name, gpu, now=now)
     spans: list[tuple[float, float]] = []
     for lease in sorted(leases, key=lambda one: -one.from_s):
         week.of[lease.owner] = week.of.get(lease.owner, 0.0) + lease.from_s - lease.until_s

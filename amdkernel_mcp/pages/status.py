@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from amdkernel_mcp import __version__
 from amdkernel_mcp.jobs.job import Job
+from amdkernel_mcp.jobs.overview import now_of
 from amdkernel_mcp.jobs.quotas import Quotas
 from amdkernel_mcp.pages.users import quotas_of, users_of
 from amdkernel_mcp.results.access import UserList
@@ -101,8 +102,8 @@ def status_of(server: Running, user: str, *, admin: bool = False) -> ServerStatu
     running = [
         RunningJob(
             **about(job, job.begun_s),
-            state="waits_for_gpu" if job.work.used.waits else "running",
-            progress=job.progress if admin or job.owner == user else None,
+            state="waits_for_gpu" if job.state == "waits_for_gpu" else "running",
+            progress=now_of(job, None) if admin or job.owner == user else None,
         )
         for job in seen.running
     ]

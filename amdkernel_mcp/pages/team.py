@@ -11,6 +11,7 @@ from starlette.responses import RedirectResponse, Response
 
 from amdkernel_mcp.errors import AmdkernelError, InputError, JobError
 from amdkernel_mcp.jobs.job import FINISHED
+from amdkernel_mcp.jobs.overview import now_of
 from amdkernel_mcp.pages.compare import compared
 from amdkernel_mcp.pages.drawn import DAYS, plot_of, week_of
 from amdkernel_mcp.pages.leaderboard import gpus_of
@@ -158,9 +159,12 @@ def _pairs(board: Board, timed: Sequence[Any], viewer: Viewer) -> list[tuple[str
 
 def weeks_of(running: Running) -> list[GpuWeek]:
     """The use of each GPU that has a name now. Raises DatabaseError, and what asking for targets raises."""
-    past = running.leases.past(DAYS)
+    past, held = running.leases.past(DAYS), running.leases.held()
     return [
-        week_of(each.name, each.gpu, [lease for lease in past if lease.gpu == each.gpu_id])
+        week_of(
+            *(each.name, each.gpu, [lease for lease in past if lease.gpu == each.gpu_id]),
+            [lease for lease in held if lease.gpu == each.gpu_id],
+        )
         for each in running.targets.get()
         if each.gpu_id
     ]
@@ -185,9 +189,7 @@ def job_parts(job_id: str, running: Running, viewer: Viewer) -> Parts:
 
 def _job_view(job: Job, running: Running) -> dict[str, Any]:
     place = running.jobs.place(job) if job.status == "queued" and not job.elsewhere else None
-    status: str = job.status
-    if status == "running" and job.work.used.waits:
-        status = "waits for a GPU"
+    status = job.state.replace("waits_for_gpu", "waits for a GPU")
     asked = job.request.arguments
     target = (job.answer.target if job.answer else None) or asked.get("target") or running.default_target
     now_s = running.jobs.overview().now_s if job.finished_s is None else job.finished_s
@@ -208,7 +210,7 @@ def _job_view(job: Job, running: Running) -> dict[str, Any]:
         "created": _iso(job.created_s),
         "seconds": None if job.elsewhere else max(0.0, now_s - since_s),
         "place": place.number if place else None,
-        "says": place.says(job.lane) if place else None,
+        "says": now_of(job, place) if place or job.state == "waits_for_gpu" else None,
         "wait": place.wait.expected_s if place and place.wait else None,
         "log": [(_iso(each.at_s), _WHOLE_HASH.sub(r"\1…", each.text)) for each in [*job.log]],
         "elsewhere": job.elsewhere,

@@ -10,6 +10,8 @@ Isolation = Literal["docker", "none"]
 
 
 JobStatus = Literal["queued", "running", "done", "failed", "cancelled"]
+JobState = Literal["queued", "waits_for_gpu", "running", "done", "failed", "cancelled"]
+"""What a person wants to know: `waits_for_gpu` has begun, so its status is `running`, and others hold its GPU now."""
 
 
 class Artefact(Result):
@@ -29,7 +31,7 @@ class JobAnswer(Result):
     next: str | None = Field(default=None, description="The call that brings the rest")
     progress: str | None = Field(default=None, description="The current step")
     queue_place: int | None = Field(default=None, description="Of a queued job: 1 is next")
-    expected_wait_s: float | None = Field(default=None, description="Of a queued job, from the jobs before it")
+    expected_wait_s: float | None = Field(default=None, description="Of a queued job")
     isolation: Isolation | None = Field(default=None, description="`none`: the code ran without a container")
     target: str | None = None
     attempt: str | None = Field(default=None, description="The record of this call; `amdkernel replay` repeats it")

@@ -5,7 +5,7 @@ from typing import Self
 
 from pydantic import Field
 
-from amdkernel_mcp.results.job_answer import JobAnswer, JobStatus
+from amdkernel_mcp.results.job_answer import JobAnswer, JobState, JobStatus
 from amdkernel_mcp.results.quantity import Result
 
 EXIT_CODE_KEY = "amdkernel/exit_code"
@@ -20,6 +20,8 @@ class JobResult(Result):
         default=None, description="Set where an admin asks for the job of another user: then it has no answer"
     )
     status: JobStatus
+    state: JobState | None = Field(default=None, description="`status`, or `waits_for_gpu` while others hold its GPU")
+    created: str | None = Field(default=None, description="UTC")
     next: str | None = None
     progress: str | None = None
     queue_place: int | None = None
@@ -44,6 +46,7 @@ class ListedJob(Result):
     job_id: str
     verb: str
     status: JobStatus
+    state: JobState | None = None
     progress: str | None = None
     queue_place: int | None = Field(default=None, description="Of a queued job: 1 is next")
     problem: str | None = None

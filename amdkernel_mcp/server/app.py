@@ -47,6 +47,7 @@ from amdkernel_mcp.server.rewards import add_reward_route
 from amdkernel_mcp.server.schemas import PlainSchemas, UnlistedReports
 from amdkernel_mcp.server.selection import SelectedTools
 from amdkernel_mcp.server.session import Session
+from amdkernel_mcp.server.tasks import TasksExtension, as_tasks
 from amdkernel_mcp.server.workers import noted_in, seen_in, worker_route
 from amdkernel_mcp.work import Work
 
@@ -117,6 +118,7 @@ def build_server(
             watch=watch,
             away=AwayHosts(worker.workers.away_s),
             pools=Pools(targets.get),
+            emulated=None if local else settings.data_dir / "emulated_seconds.json",
         )
         quotas = Quotas.of(settings)
         examinations = Examinations(settings.max_workers, quotas.queued)
@@ -169,6 +171,8 @@ def build_server(
         ],
     )
     server.completion(complete)
+    server.add_extension(TasksExtension())
+    server._mcp_server.middleware.insert(0, as_tasks)  # FastMCP hands out no other way to middleware of the protocol
     if not local:
         # One limit for tools and rewards: a user's requests are counted together.
         add_reward_route(

@@ -11,6 +11,7 @@ import re
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
@@ -19,6 +20,7 @@ from amdkernel_mcp.engine.tuning.shapes import read_table
 from amdkernel_mcp.engine.verbs.table import VERB_NAMED, AnsweredJob
 from amdkernel_mcp.errors import DatabaseError, InputError, JobError
 from amdkernel_mcp.jobs.job import FINISHED, Job
+from amdkernel_mcp.jobs.overview import now_of
 from amdkernel_mcp.jobs.request import Request
 from amdkernel_mcp.jobs.store import JobStore
 from amdkernel_mcp.kernel_source import KernelSource, is_attempt, read_kernel, sent_kernel
@@ -202,14 +204,18 @@ class Session:
         place = await asyncio.to_thread(self._place, job)
         if job.owner != owner():  # what was made and measured is its owner's alone
             seen = place | {"progress": None}
-            return AnsweredJob(job_id=job.id, owner=job.owner, status=job.status, **seen)
-        status = job.status  # before the answer: a job that has ended has one
+            return AnsweredJob(
+                job_id=job.id, owner=job.owner, status=job.status, state=job.state, created=_utc(job.created_s), **seen
+            )
+        state = job.state  # before the answer: a job that has ended has one
         verb = VERB_NAMED.get(job.request.verb)
         answers: dict[str, Any] = {verb.key: job.answer} if verb else {}
         return self._fit(
             AnsweredJob(
                 job_id=job.id,
-                status=status,
+                status="running" if state == "waits_for_gpu" else state,
+                state=state,
+                created=_utc(job.created_s),
                 **place,
                 error=self._why(job.error),
                 error_code=None if job.elsewhere else exit_code_of(job.error),
@@ -227,6 +233,7 @@ class Session:
                 job_id=job.id,
                 verb=job.request.verb,
                 status=job.status,
+                state=job.state,
                 problem=job.request.problem,
                 target=(job.answer.target if job.answer else None) or job.request.arguments.get("target"),
                 verdict=getattr(job.answer, "verdict", None),
@@ -239,10 +246,10 @@ class Session:
     def _place(self, job: Job) -> dict[str, Any]:
         """The state of a job, and where it stands while it waits."""
         place = self._jobs.place(job)
+        said = {"progress": now_of(job, place)}
         if place is None:
-            return {"progress": job.progress}
-        said, wait_s = job.progress or place.says(job.lane), place.wait.expected_s if place.wait else None
-        return {"progress": said, "queue_place": place.number, "expected_wait_s": wait_s}
+            return said
+        return said | {"queue_place": place.number, "expected_wait_s": place.wait.expected_s if place.wait else None}
 
     async def _hand_out(self, job: Job) -> None:
         """Raises DatabaseError where a team's server cannot promise the job: then it is not accepted."""
@@ -271,7 +278,8 @@ class Session:
             try:
                 await asyncio.wait_for(ended.wait(), min(PROGRESS_EVERY_S, left))
             except TimeoutError:
-                await ctx.report_progress(round(loop.time() - start, 3), message=job.progress or job.status)
+                said = await asyncio.to_thread(self._place, job)
+                await ctx.report_progress(round(loop.time() - start, 3), message=said["progress"] or job.status)
 
     def _why(self, error: BaseException | None) -> str | None:
         from amdkernel_mcp.server.delivery.errors import explained
@@ -288,6 +296,10 @@ class Session:
                 "this server does not read files that a caller names", hint="send the text of the file as `source`"
             )
         return Path(path).expanduser()
+
+
+def _utc(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
 def wake(loop: asyncio.AbstractEventLoop, event: asyncio.Event) -> None:

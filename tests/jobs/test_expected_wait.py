@@ -140,6 +140,13 @@ def test_a_place_says_what_is_waited_for_and_how_long(lane: str, what: str) -> N
     assert said == f"waits for {what}, 2 jobs before it; 4 of 5 such waits take 12 to 95 s (from 7 ended jobs)"
 
 
+def test_a_place_says_whose_jobs_run_there() -> None:
+    assert Place(1, None, {"user:ann": 2, "user:bob": 1}).says("gpu1:0") == (
+        "waits for gpu1:0, 0 jobs before it; 3 jobs there (2 of ann, 1 of bob)"
+    )
+    assert Place(2, None, {"local": 1}).says("any") == "waits for a GPU of any, 1 job before it; 1 job there"
+
+
 def test_a_range_says_how_many_of_those_before_it_held() -> None:
     world = World(2, seed=8, load=0.7).play(told=30)
     wait, _ = world.told[-1]
@@ -207,7 +214,7 @@ def test_nothing_is_expected_before_a_job_has_ended(server: Server) -> None:
     place = server.store.place(server.submit("second"))
     assert place
     assert (place.number, place.wait) == (1, None)
-    assert place.says("emulator") == "waits for the emulator, 0 jobs before it"
+    assert place.says("emulator") == "waits for the emulator, 0 jobs before it; 1 job there (1 of ann)"
 
 
 def test_the_verb_before_it_and_how_long_that_runs_already_decide(server: Server) -> None:

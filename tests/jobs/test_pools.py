@@ -11,7 +11,7 @@ from amdkernel_mcp.execution.workers.connection import LostWorkerError
 from amdkernel_mcp.hardware.pool import is_in_pool, is_pool
 from amdkernel_mcp.jobs.job import Job
 from amdkernel_mcp.jobs.lanes import JOBS_PER_GPU
-from amdkernel_mcp.jobs.pools import Pools
+from amdkernel_mcp.jobs.pools import KEPT_OUT_S, Pools
 from amdkernel_mcp.jobs.request import Answer, Request
 from amdkernel_mcp.jobs.store import JobStore
 from amdkernel_mcp.leases.gpu_health import QuarantinedError
@@ -148,6 +148,17 @@ def test_a_job_whose_gpu_fails_it_goes_on_with_another(cluster: Cluster, error: 
     cluster.ends["first"].set()
     assert job.wait(AT_MOST_S)
     assert job.status == "done"
+
+
+def test_a_gpu_that_was_just_found_quarantined_draws_no_more_jobs_until_it_is_looked_at_again() -> None:
+    now_s = [0.0]
+    pools = Pools(lambda: [gpu("a:0"), gpu("a:1")], lambda: now_s[0])
+    pools.look("any")
+    pools.leave("a:0")
+    pools.look("any")  # the list may be older than what the job found
+    assert pools.members("any") == ("a:1",)
+    now_s[0] = KEPT_OUT_S
+    assert pools.members("any") == ("a:0", "a:1"), "released, or else the list says that it is not ready"
 
 
 def test_a_job_that_no_gpu_of_its_pool_can_do_ends_with_the_reason(cluster: Cluster) -> None:

@@ -72,7 +72,7 @@ def test_an_exclusive_lease_waits_for_that_of_another_process(here: GpuLeases, t
     second, granted = there.ask(gpu, "exclusive", "bob")
     assert not granted
     assert not there.take(second)
-    assert there.ahead(second)[0] == 1
+    assert there.ahead(second).count == 1
     assert here.end(first)
     assert there.take(second)
     assert second.fence > first.fence
@@ -178,10 +178,11 @@ def test_a_cancelled_wait_leaves_the_queue(here: GpuLeases, there: GpuLeases, gp
         token.cancel()
 
     work = Work("bob", token, say)
-    with pytest.raises(CancelledWorkError), lease(there, gpu, "exclusive", work):
+    with pytest.raises(CancelledWorkError), lease(there, gpu, "exclusive", work, name="gpu1:0"):
         pass
     assert (waits, work.used.waits) == ([1], 0), "its state says that it waits, for as long as it does"
-    assert "waiting for the GPU: 1 before this one" in said[0]
+    assert said[0] == "waits for the GPU gpu1:0, 1 lease before it; one of ann has it for 0 s"
+    assert work.used.waits_for == said[0]
     third, _ = here.ask(gpu, "exclusive", "ann")
     assert here.end(first)
     assert here.take(third)

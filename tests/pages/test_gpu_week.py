@@ -1,5 +1,7 @@
 """The use of GPUs over a week."""
 
+import re
+
 from amdkernel_mcp.leases.gpu_leases import PastLease
 from amdkernel_mcp.pages.drawn import week_of
 from tests.pages.served import ANN, BOB, GPU, Served
@@ -19,7 +21,10 @@ def test_an_hour_is_as_dark_as_it_was_held_and_what_overlaps_counts_once() -> No
 
 def test_a_user_sees_how_busy_gpus_are_and_their_own_share_and_an_admin_all(here: Served) -> None:
     asked, _ = here.leases.ask(GPU, "exclusive", "user:ann")
+    now = re.sub(r"<[^>]*>|\s+", " ", here.client(BOB).get("/gpus").text)
+    assert "Now: ann holds it alone for" in re.sub(r" +", " ", now), "as the cards under Targets say it to all"
     here.leases.end(asked)
+    assert "no user holds it" in here.client(BOB).get("/gpus").text
     bob = here.client(BOB)
     assert "<li>ann" in here.client(ANN).get("/gpus").text
     page = bob.get("/gpus").text

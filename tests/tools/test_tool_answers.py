@@ -117,9 +117,11 @@ async def test_work_that_takes_longer_than_wait_s_becomes_a_job(client: Client, 
     assert first["status"] == "running"
     again = (await client.call_tool("get_job", {"job_id": first["job_id"], "wait_s": 0})).structured_content
     assert (again["status"], again["progress"]) == ("running", "compiling")
+    assert again["state"] == "running"
     for waiting in (first, again):
         assert waiting is not None
-        assert set(waiting) <= {"job_id", "status", "progress", "queue_place", "expected_wait_s", "next"}
+        known = {"job_id", "status", "state", "created", "progress", "queue_place", "expected_wait_s", "next"}
+        assert set(waiting) <= known
         assert waiting["next"] == f'get_job(job_id="{first["job_id"]}")', "nothing in it looks like a verdict"
     engine.go.set()
     last = (await client.call_tool("get_job", {"job_id": first["job_id"]})).structured_content

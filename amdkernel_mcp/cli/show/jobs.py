@@ -43,7 +43,8 @@ def show_jobs(console: Console, result: JobList) -> None:
     for each in result.jobs:
         place = f"place {each.queue_place}" if each.queue_place else ""
         now = each.progress if each.status == "running" else place  # the last step of one that ended says nothing
-        status = each.verdict if each.status == "done" and each.verdict else each.status
+        state = (each.state or each.status).replace("waits_for_gpu", "waits for a GPU")  # an older server has no state
+        status = each.verdict if each.status == "done" and each.verdict else state
         about = (each.verb, visible(each.problem or ""), visible(each.target or ""), duration(each.age_s))
         table.add_row(Text(each.job_id, "cyan"), *about, status, Text(now or "", "dim"))
     console.print(table)
@@ -54,7 +55,8 @@ def show_job(console: Console, result: JobResult) -> None:
     answer = next(iter(result.answers().values()), None)
     if answer is None:
         whose = f", a job of {visible(result.owner.removeprefix('user:'))}," if result.owner else ""
-        console.print(Text(f"{result.job_id}{whose} is {result.status}"))
+        waits = result.state == "waits_for_gpu"
+        console.print(Text(f"{result.job_id}{whose} {'waits for a GPU' if waits else f'is {result.status}'}"))
     elif show := _SHOWN.get(type(answer)):
         show(console, answer, _KERNEL)
     else:

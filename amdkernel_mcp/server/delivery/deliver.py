@@ -30,7 +30,7 @@ from amdkernel_mcp.server.delivery.errors import (
 _OF_A_CHECK = ("status", "verdict", "reason", "notes", "target", "evidence", "attempt", "next")
 _ELSEWHERE = "cases, seeds, hashes, coverage: in the structured content"
 _OF_NO_VERDICT = ("counters", "hashes", "code_object", "baseline_code_object")
-_OF_A_JOB = ("job_id", "owner", "status", "progress", "queue_place", "expected_wait_s")
+_OF_A_JOB = ("job_id", "owner", "status", "state", "created", "progress", "queue_place", "expected_wait_s")
 
 
 class ExitCodes(Middleware):
