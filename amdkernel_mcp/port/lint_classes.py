@@ -63,6 +63,11 @@ CLASSES: dict[str, LintClass] = {
         "warpSize, which is known when the kernel is compiled for its GPU",
         _LANES, wave=True,
     ),
+    "warp_mix": LintClass(
+        "warps are counted with warpSize and, in the same function, with 32: on a wave of 64 these two differ",
+        "warpSize in both, or 32 in both with shuffles and ballots of width 32",
+        _LANES, wave=True,
+    ),
     "warp_size_constant": LintClass(
         "warpSize is used as a constant: in HIP it is none on the host, and on the GPU it differs",
         "64 as the upper limit of arrays, warpSize in expressions",
