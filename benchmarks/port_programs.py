@@ -3,7 +3,7 @@
 `python benchmarks/port_programs.py` prints the table of `recorded/port_programs.csv`. With `--checkout FOLDER`, a
 checkout of HeCBench, it draws further programs, runs them and adds their rows; `--log FILE` keeps what they print.
 
-The rule: programs of HeCBench with one .cu file, a twin in HIP with one source, and a `run` line of the Makefile whose
+The rule: programs of HeCBench with one .cu file that has `main`, a twin in HIP with one source, and a `run` line of the Makefile whose
 arguments name no file; sorted by name, shuffled with `--seed`, without those that the table has. Each is built with
 `--keep-warps` for gfx942 and gfx1100 in one binary, sources untouched, and run on both. Numbers among its arguments
 are cut to 512 and the last one, most often a count of repetitions, to 1; a program that does not end in 30 s then has
@@ -51,6 +51,20 @@ class Drawn:
     twin: Path
     arguments: str
 
+    @property
+    def defines(self) -> tuple[str, ...]:
+        """What the Makefile defines for the compiler."""
+        return tuple(re.findall(r"(?<=\s-D)\w+(?:=[\w.]+)?(?=\s)", _makefile(self.source)))
+
+    def include(self, of: Path) -> list[Path]:
+        """The folders of headers that a source's Makefile names, its own and that of the collection."""
+        named = re.findall(r"(?<=\s-I)[\w./-]+", _makefile(of))
+        return [of.parent, *((of.parent / each).resolve() for each in named), self.source.parent.parent / "include"]
+
+
+def _makefile(of: Path) -> str:
+    return (of.parent / "Makefile").read_text(errors="replace").replace(" -I ", " -I")
+
 
 @dataclass(frozen=True)
 class Row:
@@ -94,7 +108,8 @@ def draw(checkout: Path, seed: int, known: set[str]) -> list[Drawn]:
         if not re.search(r"[/$<>|]|[A-Za-z]\.|\.[A-Za-z]", arguments):
             found.append(Drawn(name, sources[0], twins[0], arguments))
     random.Random(seed).shuffle(found)
-    return [each for each in found if each.name not in known]
+    with_main = re.compile(r"\bmain\s*\(")
+    return [each for each in found if each.name not in known and with_main.search(each.source.read_text(errors="replace"))]
 
 
 def cut(arguments: str, most: int) -> tuple[str, ...]:
@@ -115,13 +130,12 @@ def cut(arguments: str, most: int) -> tuple[str, ...]:
 class Runner:
     """Builds and runs programs in one sandbox."""
 
-    def __init__(self, checkout: Path, draw: str) -> None:
+    def __init__(self, draw: str) -> None:
         settings = load_settings()
         self._sandbox: Sandbox = open_sandbox(settings)
         self._narrow, self._wide = (
             Place(find_target(f"emulator:{arch}", settings), self._sandbox) for arch in ("gfx1100", "gfx942")
         )
-        self._include = [checkout / "src" / "include"]
         self._work = Work()
         self._draw = draw
 
@@ -135,10 +149,10 @@ class Runner:
         for most in SIZES:
             arguments = cut(drawn.arguments, most)
             row = Row("zjin-lcf/HeCBench", drawn.name, self._draw, " ".join(arguments))
-            program = read_file(drawn.source, [drawn.source.parent, *self._include])
-            made = port(
-                self._sandbox, Wanted(program, keep_warps=True, archs=("gfx942", "gfx1100"), arguments=arguments), self._work
-            )
+            program = read_file(drawn.source, drawn.include(drawn.source))
+            defines = tuple(each if "=" in each else f"{each}=1" for each in drawn.defines)
+            wanted = Wanted(program, True, ("gfx942", "gfx1100"), defines=defines, arguments=arguments)
+            made = port(self._sandbox, wanted, self._work)
             if made.failed:
                 return replace(row, build="does_not_compile"), {"failed": made.failed}
             row = replace(row, build="compiles")
@@ -161,16 +175,17 @@ class Runner:
         says = all(PASSES.search(each.text) for each in (narrow, wide))
         row = replace(row, check="fails" if wrong else "passes" if says else "none", waves="differs" if apart else "same")
         log = {"narrow": narrow.text[:4000], "wide": wide.text[:4000], "apart": apart or ""}
-        twin = read_file(drawn.twin, [drawn.twin.parent, *self._include])
+        twin = read_file(drawn.twin, drawn.include(drawn.twin))
+        defines = [f"-D{each}" for each in drawn.defines]
         source = _program(twin.main, twin.files, [twin.main], list(twin.files.values()))
-        source = replace(source, arguments=tuple(row.arguments.split()), flags=(*source.flags, "-w"))
+        source = replace(source, arguments=tuple(row.arguments.split()), flags=(*source.flags, *defines, "-w"))
         messages = bytearray()
         built = build_program(self._sandbox, "gfx942", source, messages.extend, self._work)
         if built.failed:
-            return replace(row, twin="does_not_compile"), log | {"twin": messages.decode(errors="replace")[:2000]}
+            return replace(row, twin="does_not_compile"), log | {"twin_failed": messages.decode(errors="replace")[:2000]}
         ready: Program = replace(source, path=built.path, files=dict(built.files), sources=(), flags=(), include=())
         ran = run_on(ready, self._wide, LIMIT_S, self._work)
-        log["twin"] = ran.said.text[:4000]
+        log["twin_says"] = ran.said.text[:4000]
         if ran.stopped:
             return replace(row, twin="not_finished"), log | {"twin_stopped": ran.stopped}
         other = difference(ran.said, wide, any_order=any_order)
@@ -205,7 +220,7 @@ def main() -> None:
     if options.checkout:
         wanted = draw(options.checkout, options.seed, {row.program for row in rows})
         wanted = [each for each in wanted if options.only in (None, each.name)][: options.count]
-        runner = Runner(options.checkout, str(options.seed))
+        runner = Runner(str(options.seed))
         try:
             for each in wanted:
                 try:

@@ -221,7 +221,10 @@ PTX_WAYS = {
 """HIP's way for common PTX, by how the instruction or the register begins; a longer name comes first."""
 
 LIBRARIES = {
-    "cublas": "hipBLAS", "cufft": "hipFFT", "curand": "hipRAND", "cusparse": "hipSPARSE", "cusolver": "hipSOLVER",
+    "cublas": "hipBLAS", "curand": "hipRAND",
+    "cufft": "hipFFT, call for call: cufftPlan1d is hipfftPlan1d, CUFFT_C2C is HIPFFT_C2C; link -lhipfft",
+    "cusparse": "hipSPARSE, call for call: cusparseSpMV is hipsparseSpMV; link -lhipsparse",
+    "cusolver": "hipSOLVER, call for call: cusolverDnCreate is hipsolverDnCreate; link -lhipsolver",
     "cudnn": "MIOpen", "nccl": "RCCL", "cutlass": "Composable Kernel", "cute": "Composable Kernel (CK Tile)",
     "cusparseLt": "hipSPARSELt", "cublasLt": "hipBLASLt", "npp": "RPP", "nvjpeg": "rocJPEG", "nvrtc": "hipRTC",
 }  # fmt: skip
