@@ -1,10 +1,11 @@
 """Public CUDA programs, drawn by a rule: how many compile untouched, end in time, and agree with their check or twin.
 
-`python benchmarks/port_programs.py` prints the table of `recorded/port_programs.csv`. With `--checkout FOLDER`, a
+`python -m benchmarks.port_programs` prints the table of `recorded/port_programs.csv`. With `--checkout FOLDER`, a
 checkout of HeCBench, it draws further programs, runs them and adds their rows; `--log FILE` keeps what they print.
 
-The rule: programs of HeCBench with one .cu file that has `main`, a twin in HIP with one source, and a `run` line of the Makefile whose
-arguments name no file; sorted by name, shuffled with `--seed`, without those that the table has. Each is built with
+The rule: programs of HeCBench with one .cu file that has `main`, a twin in HIP with one source, and a `run` line of
+the Makefile whose arguments name no file; sorted by name, shuffled with `--seed`, without those that the table has.
+What the Makefile defines is defined, and its folders of headers are taken. Each is built with
 `--keep-warps` for gfx942 and gfx1100 in one binary, sources untouched, and run on both. Numbers among its arguments
 are cut to 512 and the last one, most often a count of repetitions, to 1; a program that does not end in 30 s then has
 its numbers cut to 64. It agrees where its own check passes on both, or where it says on gfx942 what its twin says
@@ -30,7 +31,7 @@ from amdkernel_mcp.execution.sandbox import Sandbox
 from amdkernel_mcp.execution.targets import find_target
 from amdkernel_mcp.port.compare import Said, difference
 from amdkernel_mcp.port.functions import prints_on_gpu
-from amdkernel_mcp.port.port import Wanted, _program, port
+from amdkernel_mcp.port.port import Wanted, port, program_of
 from amdkernel_mcp.port.sources import CudaProgram, read_file
 from amdkernel_mcp.port.verify import Place, run_on
 from amdkernel_mcp.work import Work
@@ -109,7 +110,9 @@ def draw(checkout: Path, seed: int, known: set[str]) -> list[Drawn]:
             found.append(Drawn(name, sources[0], twins[0], arguments))
     random.Random(seed).shuffle(found)
     with_main = re.compile(r"\bmain\s*\(")
-    return [each for each in found if each.name not in known and with_main.search(each.source.read_text(errors="replace"))]
+    return [
+        each for each in found if each.name not in known and with_main.search(each.source.read_text(errors="replace"))
+    ]
 
 
 def cut(arguments: str, most: int) -> tuple[str, ...]:
@@ -173,16 +176,20 @@ class Runner:
         apart = difference(narrow, wide, any_order=any_order)
         wrong = narrow.looks_wrong or wide.looks_wrong
         says = all(PASSES.search(each.text) for each in (narrow, wide))
-        row = replace(row, check="fails" if wrong else "passes" if says else "none", waves="differs" if apart else "same")
+        row = replace(
+            row, check="fails" if wrong else "passes" if says else "none", waves="differs" if apart else "same"
+        )
         log = {"narrow": narrow.text[:4000], "wide": wide.text[:4000], "apart": apart or ""}
         twin = read_file(drawn.twin, drawn.include(drawn.twin))
         defines = [f"-D{each}" for each in drawn.defines]
-        source = _program(twin.main, twin.files, [twin.main], list(twin.files.values()))
+        source = program_of(twin.main, twin.files, [twin.main], list(twin.files.values()))
         source = replace(source, arguments=tuple(row.arguments.split()), flags=(*source.flags, *defines, "-w"))
         messages = bytearray()
         built = build_program(self._sandbox, "gfx942", source, messages.extend, self._work)
         if built.failed:
-            return replace(row, twin="does_not_compile"), log | {"twin_failed": messages.decode(errors="replace")[:2000]}
+            return replace(row, twin="does_not_compile"), log | {
+                "twin_failed": messages.decode(errors="replace")[:2000]
+            }
         ready: Program = replace(source, path=built.path, files=dict(built.files), sources=(), flags=(), include=())
         ran = run_on(ready, self._wide, LIMIT_S, self._work)
         log["twin_says"] = ran.said.text[:4000]
@@ -229,7 +236,9 @@ def main() -> None:
                     print(f"{each.name}: {error}", flush=True)
                     continue
                 with RECORDED.open("a", newline="", encoding="utf-8") as file:
-                    csv.DictWriter(file, [field.name for field in fields(Row)], lineterminator="\n").writerow(asdict(row))
+                    csv.DictWriter(file, [field.name for field in fields(Row)], lineterminator="\n").writerow(
+                        asdict(row)
+                    )
                 if options.log:
                     with options.log.open("a", encoding="utf-8") as file:
                         file.write(json.dumps(asdict(row) | said) + "\n")

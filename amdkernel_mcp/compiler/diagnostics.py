@@ -35,7 +35,7 @@ _IN_HEADER = re.compile(r"[\w./+-]+:\d+: ")
 _NARROW_MASK = "The mask must be a 64-bit integer"
 _MISSING_HEADER = re.compile(r"'([\w./+-]+)' file not found")
 _INSTEAD = {
-    "library": "neither this library of NVIDIA nor AMD's of the same purpose is here: kernels are checked alone, without "
+    "library": "neither this library of NVIDIA nor AMD's of the same purpose is here: check a kernel alone, without "
     "the host's calls (`amdkernel port FILE --candidate KERNEL`)",
     "cuda": "CUDA's headers are not here: #include <hip/hip_runtime.h>, and <hip/hip_fp16.h> or <hip/hip_bf16.h>",
     "torch": "PyTorch and its host code are not here: send the `__global__` function alone, with its launch plan",

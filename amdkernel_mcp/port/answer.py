@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 MOST_SUSPECTS = 6
 MOST_FINDINGS = 3
 _ORDER = (
-    "ballot32", "popc32", "lanemask32", "shuffle_width", "lane31", "warp5", "warp_mix", "warp_size_constant", "warp_sync",
-    "syncwarp_diverged", "tile", "half_warp", "warp_const", "mask",
+    "ballot32", "popc32", "lanemask32", "shuffle_width", "lane31", "warp5", "warp_mix", "warp_size_constant",
+    "warp_sync", "syncwarp_diverged", "tile", "half_warp", "warp_const", "mask",
 )  # fmt: skip
 
 

@@ -249,9 +249,9 @@ def _mixed(look: _Look) -> Iterator[Raw]:
     if not any(look.is_thread(at - 1) for at in uses):
         return
     for place in look.places:
-        if look.tokens[place].kind == "name" and _counts_warps(look.source.constants.defined(look.text(place))):
-            if not _size_of_array(look, place):
-                yield "warp_mix", place, "look", ""
+        by_name = look.tokens[place].kind == "name" and _counts_warps(look.source.constants.defined(look.text(place)))
+        if by_name and not _size_of_array(look, place):
+            yield "warp_mix", place, "look", ""
         sign = look.text(place)
         if sign not in ("&", "%", "/", ">>"):
             continue
@@ -264,12 +264,12 @@ def _mixed(look: _Look) -> Iterator[Raw]:
 
 def _counts_warps(body: Sequence[Token] | None) -> bool:
     """Whether a constant stands for `256 / 32` or alike."""
-    words = [each.text for each in body or ()]
-    return any(
-        pair in (("/", "32"), (">>", "5")) and _is_block(body[at], None if body[at].kind == "name" else int(words[at], 0))
-        for at, pair in enumerate(zip(words[1:], words[2:], strict=False))
-        if body and re.fullmatch(r"[A-Za-z_]\w*|\d+", words[at])
-    )
+    for at, token in enumerate(list(body or ())[:-2]):
+        by_32 = (body[at + 1].text, body[at + 2].text) in (("/", "32"), (">>", "5")) if body else False
+        value = int(token.text) if token.text.isdigit() else None
+        if by_32 and _is_block(token, value):
+            return True
+    return False
 
 
 def _is_block(token: Token, value: int | None) -> bool:

@@ -82,6 +82,11 @@ WAVE64 = {
         "    while (left) {\n        sum += __shfl_sync(0xffffffff, x[i], __ffs(left) - 1);\n"
         "        left &= left - 1;\n    }\n    y[i] = sum;"
     ),
+    "warps counted by warpSize and by 32": program(
+        "    __shared__ int seen[32];\n    if (t < 32) seen[t] = 0;\n    __syncthreads();\n"
+        "    if (t % warpSize == 0) seen[t / warpSize] = 1;\n    __syncthreads();\n    int n = 0;\n"
+        "    for (int w = 0; w < 256 / 32; w++) n += seen[w]; // wrong\n    y[i] = n;"
+    ),
     "lane 0 for each of 32": program(
         "    int lane = t & 31;\n    y[i] = __shfl_sync(0xffffffff, x[i], 0) + lane; // wrong"
     ),
