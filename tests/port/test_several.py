@@ -45,6 +45,15 @@ def test_an_array_that_is_added_to_between_launches_is_cleared_first() -> None:
     assert "float scale = 1.0f;" in made.text
 
 
+def test_an_array_that_a_launch_writes_and_divides_again_is_a_workspace() -> None:
+    again = SUM_IN_TWO.replace("part[blockIdx.x] = s[0];", "{ part[blockIdx.x] = s[0]; part[blockIdx.x] /= 2; }")
+    assert again != SUM_IN_TWO
+    assert "workspace part dtype=f32" in candidate_of(again, NAMES, "main").text
+    same_name = again.replace("d_part", "part")  # `cudaMalloc(&part, ...)` adds nothing
+    assert "workspace part dtype=f32" in candidate_of(same_name, NAMES, "main").text
+    assert "workspace part" not in candidate_of(again.replace("/= 2", "+= 2"), NAMES, "main").text
+
+
 @pytest.mark.parametrize(
     ("before", "after", "says"),
     [
