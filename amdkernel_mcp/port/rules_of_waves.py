@@ -168,7 +168,8 @@ def _calls(look: _Look) -> Iterator[Raw]:
             continue
         if WITH_MASK.fullmatch(text):
             yield from _mask(look.source, place, look.known.narrow)
-        if match := _SHUFFLE.fullmatch(text):
+        own = any(each.name == text for each in look.source.functions)  # with a width of its own by default
+        if (match := _SHUFFLE.fullmatch(text)) and not own:
             yield from _shuffle(look, place, match.group(1) or "", bool(match.group(2)))
         if text == "coalesced_threads":
             yield "tile", place, "look", ""

@@ -117,6 +117,12 @@ def test_a_function_that_counts_warps_by_warp_size_and_by_32_is_looked_at(line: 
     assert "warp_mix" not in [hit.kind for hit in lint(before + KERNEL.format(line))]
 
 
+def test_a_shuffle_of_the_programs_own_has_its_own_width() -> None:
+    own = "__device__ float2 __shfl_down(float2 v, int d, int width = 32) { return v; }\n"
+    assert "shuffle_width" not in [hit.kind for hit in lint(own + KERNEL.format("a += __shfl_down(a, 16);"))]
+    assert "shuffle_width" in [hit.kind for hit in lint(KERNEL.format("x[0] += __shfl_down(x[0], 16);"))]
+
+
 def test_code_of_the_host_has_no_waves() -> None:
     assert lint("int f(int tid) { int lane = tid & 31; while (*p != 3); return lane; }") == []
 
