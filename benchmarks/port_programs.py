@@ -9,7 +9,8 @@ What the Makefile defines is defined, and its folders of headers are taken. Each
 `--keep-warps` for gfx942 and gfx1100 in one binary, sources untouched, and run on both. Numbers among its arguments
 are cut to 512 and the last one, most often a count of repetitions, to 1; a program that does not end in 30 s then has
 its numbers cut to 64. It agrees where its own check passes on both, or where it says on gfx942 what its twin says
-there. The table has no text of these programs.
+there. `recorded/port_candidates.csv` has kernels that became candidates by `amdkernel port FILE --candidate NAME
+--problem PROBLEM` on gfx942, with problems written for them. The tables have no text of these programs.
 """
 
 import argparse
@@ -37,6 +38,7 @@ from amdkernel_mcp.port.verify import Place, run_on
 from amdkernel_mcp.work import Work
 
 RECORDED = Path(__file__).parent / "recorded" / "port_programs.csv"
+CANDIDATES = RECORDED.with_name("port_candidates.csv")
 LIMIT_S = 30.0
 SIZES = (512, 64)
 PASSES = re.compile(r"(?i)\bpass(?:ed|es)?\b|success|\bcorrect\b|\bok\b|verified|\bmatch(?:es|ed)?\b")
@@ -214,6 +216,15 @@ def lines(rows: list[Row]) -> Iterator[str]:
     yield from (f"  does not agree: {count} {cause}" for cause, count in causes.most_common())
 
 
+def candidates() -> str:
+    """How many kernels became candidates that are correct, and of what."""
+    with CANDIDATES.open(newline="", encoding="utf-8") as file:
+        rows = list(csv.DictReader(file))
+    right = [row for row in rows if row["verdict"] == "correct"]
+    kinds = ", ".join(f"{kind} {count}" for kind, count in Counter(row["what"] for row in right).items())
+    return f"candidates: {len(right)} of {len(rows)} kernels are correct on gfx942: {kinds}"
+
+
 def main() -> None:
     """Print the table, after further programs ran."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -245,7 +256,7 @@ def main() -> None:
         finally:
             runner.close()
         rows = recorded()
-    print("\n".join(lines(rows)))
+    print("\n".join([*lines(rows), candidates()]))
 
 
 if __name__ == "__main__":

@@ -157,6 +157,11 @@ SAME = {
         "    y[i] = int(sum) + int(16 * curand_uniform(&state));",
         before="#include <curand_kernel.h>\n#include <mma.h>\n",
     ),
+    "headers of thrust that thrust includes itself": program(
+        "    thrust::pair<int, int> p = thrust::make_pair(x[i], 2);\n"
+        "    y[i] = p.first + thrust::get<1>(thrust::make_tuple(1, 3));",
+        before="#include <thrust/pair.h>\n#include <thrust/tuple.h>\n",
+    ),
     "a tree in each half": program(
         "    int v = x[i];\n    for (int d = 16; d; d >>= 1) v += __shfl_xor_sync(0xffffffff, v, d, 32);\n    y[i] = v;"
     ),
