@@ -2,7 +2,7 @@
 
 `python benchmarks/port_lint.py [COLLECTION=FOLDER ...]`: a collection as the table names it, and its checkout. A place
 is right where what the lint says of the code there is true. Without folders it prints what was judged, and of that what
-the tokens alone and what clang's syntax tree reported; a tree needs the sandbox, so these are not reported anew. The
+the tokens alone and what clang's syntax tree reported; a tree needs the sandbox, so these are not looked at again. The
 table has no text of these sources.
 """
 

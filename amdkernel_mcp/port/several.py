@@ -160,7 +160,7 @@ def _arrays(source: Source, host: Function, drafts: Sequence[Draft]) -> dict[str
     outside = _handed_on(source, host)
     for each in found.values():
         between = bool({"in", "inout"} & set(each.uses[1:]))
-        # What the first launch reads of memory that nobody filled, it wrote itself; a sum needs the host's zeros.
+        # What the first launch reads of memory that is not filled, it wrote itself; a sum needs the host's zeros.
         filled = not each.adds or _cleared(source, host, each.name)
         written = each.uses[0] == "out" or (each.uses[0] == "inout" and filled)
         each.scratch = between and written and each.name not in outside and _allocated(source, host, each.name)
