@@ -75,8 +75,7 @@ __global__ void k(const int* x, int* y, mask_t some, wide_t lanes)
     const int half = LANES / 2, t = threadIdx.x;
     int lane = t % (2 * half); // -> lane31
     int warp = t / (1 << 5); // -> warp5
-    int by_macro = __shfl_down_sync(~0ull, t, 1, 32) +
-                   LANE_OF; // -> lane31
+    int by_macro = LANE_OF; // -> lane31
     float2 pair = __shfl_down(make_float2(t, by_macro), 16);
     y[6] = pair.x;
     int datum = x[t] & 31, word = x[t] >> 5, column = x[t] % LANES;
