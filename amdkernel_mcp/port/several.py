@@ -13,6 +13,7 @@ from amdkernel_mcp.port.draft import Draft, clear_kernel, clear_line, draft_of_p
 from amdkernel_mcp.port.for_problem import Bound, Parameter, adds, bind
 from amdkernel_mcp.port.functions import Function, Source
 from amdkernel_mcp.port.host_code import HostArithmeticError, HostCode, launches
+from amdkernel_mcp.port.host_loops import without_loops
 from amdkernel_mcp.port.tokens import arguments, closing, joined_launches
 from amdkernel_mcp.problems.problem import Problem
 
@@ -46,7 +47,7 @@ def candidate_of(text: str, names: CudaNames, name: str, problem: Problem | None
 
     Raises InputError where the source has no such kernel or function, or where it does not fit the problem.
     """
-    source = Source.of(joined_launches(device_sources(text))[0])
+    source = Source.of(without_loops(joined_launches(device_sources(text))[0], name))
     hosts = [each for each in source.functions if each.name == name and not each.device]
     return make_several(source, names, hosts[-1], problem) if hosts else make_candidate(text, names, name, problem)
 
