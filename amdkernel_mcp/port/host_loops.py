@@ -44,8 +44,9 @@ def _first_written_out(source: Source, host: Function) -> str | None:
         if turns is None or _does_more(body):
             continue
         name, values = turns
-        written = "".join("{" + _with(source.text, body, name, value) + "}\n" for value in values)
-        return source.text[: tokens[at].start] + written + source.text[tokens[end].end :]
+        lines = source.text.count("\n", tokens[at].start, tokens[end].end)  # what follows keeps its line
+        written = " ".join("{ " + _with(body, name, value) + " }" for value in values)
+        return source.text[: tokens[at].start] + written + "\n" * lines + source.text[tokens[end].end :]
     return None
 
 
@@ -58,13 +59,8 @@ def _end_of_body(tokens: Sequence[Token], begin: int) -> int:
     return next(at for at in range(begin, len(tokens)) if tokens[at].text == ";")
 
 
-def _with(text: str, body: Sequence[Token], name: str, value: int) -> str:
-    parts, at = [], body[0].start
-    for token in body:
-        if token.kind == "name" and token.text == name:
-            parts += [text[at : token.start], str(value)]
-            at = token.end
-    return "".join([*parts, text[at : body[-1].end]])
+def _with(body: Sequence[Token], name: str, value: int) -> str:
+    return " ".join(str(value) if (each.kind, each.text) == ("name", name) else each.text for each in body)
 
 
 def _does_more(body: Sequence[Token]) -> bool:
@@ -75,7 +71,7 @@ def _does_more(body: Sequence[Token]) -> bool:
         if text == "for":
             at = closing(body, at + 1) + 1
             continue
-        if text in _LEAVES or text in _CHANGES:
+        if text in _LEAVES or text in _CHANGES or body[at].directive:
             return True
         at += 1
     return False

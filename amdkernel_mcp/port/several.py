@@ -153,7 +153,10 @@ def _arrays(source: Source, host: Function, drafts: Sequence[Draft]) -> dict[str
             name = _array_name([each.text for each in source.tokens[begin:end]])
             if name is None:
                 text = "".join(each.text for each in source.tokens[begin:end])[:60]
-                raise InputError(f"{draft.function.name} gets {text!r}", hint="a plan passes whole arrays")
+                line = source.tokens[begin].line
+                raise InputError(
+                    f"{draft.function.name} gets {text!r} (line {line})", hint="a plan passes whole arrays"
+                )
             each = found.setdefault(name, _Array(name, replace(parameter, name=name), (begin, end)))
             use = "in" if parameter.constant else draft.role(parameter.name)
             each.uses.append(use)

@@ -78,6 +78,9 @@ int main()
 def test_a_loop_with_a_known_number_of_turns_is_written_out(loop: str, distances: str) -> None:
     made = candidate_of(STEPS.replace("LOOP", loop), NAMES, "main")
     launched = [line for line in plan(made.text) if line.startswith("launch step")]
+    after = STEPS.replace("LOOP", loop + "\n\n    step<<<1, 64>>>(x + 1, 0, 64);")
+    with pytest.raises(InputError, match=rf"gets 'x\+1' \(line {8 + loop.count(chr(10))}\)"):
+        candidate_of(after, NAMES, "main")
     assert [line.rpartition("args=[x, ")[2][0] for line in launched] == list(distances)
 
 
