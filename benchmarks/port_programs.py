@@ -66,7 +66,8 @@ class Drawn:
 
 
 def _makefile(of: Path) -> str:
-    return (of.parent / "Makefile").read_text(errors="replace").replace(" -I ", " -I")
+    text = (of.parent / "Makefile").read_text(errors="replace").replace(" -I ", " -I")
+    return re.sub(r"(?ms)^if.*?^endif", "", text)  # such as for debugging
 
 
 @dataclass(frozen=True)

@@ -7,6 +7,7 @@ import pytest
 
 from amdkernel_mcp.execution.runner.program_files import Program
 from amdkernel_mcp.port.answer import answer_of, hits_of, suspects
+from amdkernel_mcp.port.compare import Said, difference
 from amdkernel_mcp.port.functions import kernel_lines
 from amdkernel_mcp.port.lint_classes import CLASSES
 from amdkernel_mcp.port.port import Ported, Wanted
@@ -57,6 +58,15 @@ def test_each_class_of_waves_has_a_place_among_the_suspects() -> None:
     hits = hits_of(CudaProgram("a.cu", {"a.cu": "__global__ void k() { unsigned b = __ballot(1); }"}))
     for kind in (kind for kind, each in CLASSES.items() if each.wave):
         assert suspects([hits[0].model_copy(update={"kind": kind})], keep_warps=False), kind
+
+
+def test_output_that_was_cut_is_compared_as_far_as_both_go() -> None:
+    lines = [f"{number}: {number * 3}" for number in range(50)]
+    whole, shorter = "\n".join(lines), "\n".join(lines[:40]) + "\n4"
+    assert difference(Said(0, whole, {}), Said(0, shorter, {})) is not None
+    assert difference(Said(0, whole, {}, cut=True), Said(0, shorter, {}, cut=True)) is None
+    wrong = shorter.replace("20: 60", "20: 61")
+    assert "20: 61" in (difference(Said(0, whole, {}, cut=True), Said(0, wrong, {}, cut=True)) or "")
 
 
 def test_a_run_that_did_not_end_says_where_its_time_went() -> None:
