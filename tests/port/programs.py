@@ -157,15 +157,10 @@ SAME = {
         "    y[i] = int(sum) + int(16 * curand_uniform(&state));",
         before="#include <curand_kernel.h>\n#include <mma.h>\n",
     ),
-    "headers of thrust that thrust includes itself": program(
-        "    thrust::pair<int, int> p = thrust::make_pair(x[i], 2);\n"
-        "    y[i] = p.first + thrust::get<1>(thrust::make_tuple(1, 3));",
-        before="#include <thrust/pair.h>\n#include <thrust/tuple.h>\n",
-    ),
     "a tree in each half": program(
         "    int v = x[i];\n    for (int d = 16; d; d >>= 1) v += __shfl_xor_sync(0xffffffff, v, d, 32);\n    y[i] = v;"
     ),
-    "its own atomicMax, a pipeline, a barrier and functions on bytes": program(
+    "its own atomicMax, a pipeline, a barrier, functions on bytes and a tuple of Thrust": program(
         "    __shared__ int s[256];\n    __shared__ cuda::barrier<cuda::thread_scope_block> all;\n"
         "    __shared__ cuda::pipeline_shared_state<cuda::thread_scope_block, 2> room;\n"
         "    auto block = cooperative_groups::this_thread_block();\n    if (t == 0) init(&all, 256);\n"
@@ -173,9 +168,11 @@ SAME = {
         "    auto pipe = cuda::make_pipeline(block, &room);\n    pipe.producer_acquire();\n"
         "    cuda::memcpy_async(block, s, x + blockIdx.x * 256, sizeof s, pipe);\n    pipe.producer_commit();\n"
         "    pipe.consumer_wait();\n    int v = __vmaxs4(s[255 - t], s[t]) + __viaddmax_s32(t, 1, 9);\n"
+        "    v += thrust::get<1>(thrust::make_tuple(1, 3));\n"
         "    all.wait(all.arrive());\n    s[t] = v;\n    all.arrive_and_wait();\n    y[i] = s[t ^ 255];\n"
         "    if (x[i] >= 0) atomicMax((float*)y + i, (float)x[i]);\n    atomicMax(y, 3);",
-        before="#include <cooperative_groups.h>\n#include <cuda/barrier>\n#include <cuda/pipeline>\n"
+        before="#include <thrust/pair.h>\n#include <thrust/tuple.h>\n"
+        "#include <cooperative_groups.h>\n#include <cuda/barrier>\n#include <cuda/pipeline>\n"
         "__device__ float atomicMax(float* p, float v) { float old = *p; if (v > old) *p = v; return old; }\n",
     ),
     "cooperative groups and cub": program(
