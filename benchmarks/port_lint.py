@@ -1,8 +1,9 @@
 """The precision of the lint of CUDA: places of public sources that a person judged, and which of them it reports now.
 
 `python benchmarks/port_lint.py [COLLECTION=FOLDER ...]`: a collection as the table names it, and its checkout. A place
-is right where what the lint says of the code there is true. Without folders it prints what was judged. The table has no
-text of these sources.
+is right where what the lint says of the code there is true. Without folders it prints what was judged, and of that what
+the tokens alone and what clang's syntax tree reported; a tree needs the sandbox, so these are not looked at again. The
+table has no text of these sources.
 """
 
 import argparse
@@ -25,13 +26,14 @@ class Place:
     line: int
     kind: str
     right: bool
+    by: str  # tokens, tree
 
 
 def judged() -> list[Place]:
     """All that was judged, by collection and path."""
     with JUDGED.open(newline="", encoding="utf-8") as file:
         return [
-            Place(row["collection"], row["path"], int(row["line"]), row["class"], row["right"] == "yes")
+            Place(row["collection"], row["path"], int(row["line"]), row["class"], row["right"] == "yes", row["by"])
             for row in csv.DictReader(file)
         ]
 
@@ -60,7 +62,9 @@ def main() -> None:
     folders = {name: Path(folder) for name, _, folder in (each.partition("=") for each in parser.parse_args().folders)}
     places = judged()
     show("judged", places)
-    here = [each for each in places if each.collection in folders]
+    for by in ("tokens", "tree"):
+        show(f"by the {by}", [each for each in places if each.by == by])
+    here = [each for each in places if each.collection in folders and each.by == "tokens"]
     if here:
         show("reported now", still_reported(here, folders))
 

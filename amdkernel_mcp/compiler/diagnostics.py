@@ -35,11 +35,14 @@ _IN_HEADER = re.compile(r"[\w./+-]+:\d+: ")
 _NARROW_MASK = "The mask must be a 64-bit integer"
 _MISSING_HEADER = re.compile(r"'([\w./+-]+)' file not found")
 _INSTEAD = {
+    "library": "neither this library of NVIDIA nor AMD's of the same purpose is here: check a kernel alone, without "
+    "the host's calls (`amdkernel port FILE --candidate KERNEL`)",
     "cuda": "CUDA's headers are not here: #include <hip/hip_runtime.h>, and <hip/hip_fp16.h> or <hip/hip_bf16.h>",
     "torch": "PyTorch and its host code are not here: send the `__global__` function alone, with its launch plan",
     "rocwmma": "only HIP's own headers are here: the matrix instructions are builtins such as __builtin_amdgcn_mfma_*",
 }
 _HEADERS_OF = {
+    "library": re.compile(r"(?:cufft|cusparse|cusolver|cudnn|cutensor|nccl|npp|nvjpeg)\w*\.h|cudnn_frontend\.h"),
     "cuda": re.compile(
         r"cu[A-Z_a-z0-9]*\.(?:h|cuh|hpp)|cooperative_groups.*|mma\.h|cub/.*|cutlass/.*|cute/.*|device_launch.*"
     ),

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 MOST_SUSPECTS = 6
 MOST_FINDINGS = 3
 _ORDER = (
-    "ballot32", "popc32", "lanemask32", "shuffle_width", "lane31", "warp5", "warp_size_constant", "warp_sync",
-    "syncwarp_diverged", "tile", "half_warp", "warp_const", "mask",
+    "ballot32", "popc32", "lanemask32", "shuffle_width", "lane31", "warp5", "warp_mix", "warp_size_constant",
+    "warp_sync", "syncwarp_diverged", "tile", "half_warp", "warp_const", "mask",
 )  # fmt: skip
 
 
@@ -92,8 +92,9 @@ def _by_hand(hits: Sequence[PortHit], ported: Ported, *, keep_warps: bool) -> li
     for hit in hits:
         solved = keep_warps and (CLASSES[hit.kind].wave or hit.kind == "coop_reduce")
         if not solved and hit.kind != "mask":
-            counts.setdefault(hit.kind, []).append(hit)
-    for kind, each in counts.items():
+            counts.setdefault(hit.instead if hit.kind == "library" else hit.kind, []).append(hit)
+    for each in counts.values():
+        kind = each[0].kind
         lines = ", ".join(str(hit.line) for hit in each[:6]) + (", …" if len(each) > 6 else "")
         left.append(f"{kind}: {counted(len(each), 'place')} (line {lines}): {each[0].instead}")
     return left

@@ -36,11 +36,12 @@ _SHOWN = 100
 
 @dataclass(frozen=True)
 class Said:
-    """What one run left: its exit code, stdout and files."""
+    """What one run left: its exit code, stdout and files. cut: it said more than is kept."""
 
     code: int
     text: str
     files: Mapping[str, bytes]
+    cut: bool = False
 
     @property
     def looks_wrong(self) -> bool:
@@ -63,6 +64,9 @@ def difference(narrow: Said, wide: Said, *, any_order: bool = False) -> str | No
     if narrow.code != wide.code:
         return f"the exit code is {wide.code} on waves of 64 and {narrow.code} on waves of 32"
     ours_all, theirs_all = _lines(narrow.text), _lines(wide.text)
+    if narrow.cut or wide.cut:  # not at the same line, and perhaps within one
+        kept = max(0, min(len(ours_all), len(theirs_all)) - 1)
+        ours_all, theirs_all = ours_all[:kept], theirs_all[:kept]
     if any_order and Counter(line for _, line in ours_all) == Counter(line for _, line in theirs_all):
         ours_all = theirs_all = []
     for (number, ours), (other, theirs) in zip_longest(ours_all, theirs_all, fillvalue=(0, "")):

@@ -172,10 +172,10 @@ def _free(problem: Problem, used: set[str], *, floats: bool) -> list[str]:
 
 
 def adds(source: Source, name: str) -> bool:
-    """Whether an atomic or `+=` is made on the array: it must begin with zeros."""
+    """Whether code of the GPU makes an atomic or `+=` on the array: it must begin with zeros."""
     tokens = source.tokens
-    for place, token in enumerate(tokens[:-1]):
-        if token.text != name:
+    for place in (place for each in source.on_gpu for place in range(each.body, each.end)):
+        if tokens[place].text != name:
             continue
         if tokens[place - 1].text == "&" or (
             tokens[place - 1].text == "(" and tokens[place - 2].text.startswith("atomic")

@@ -148,9 +148,36 @@ class HostCode:
                 return "1"
             size = self._without_sizeof(tokens[given[1][0] : given[1][1]], 0)
             try:
+                if of_array := self._size_of_array([each for each in whole if each not in ("(", ")")]):
+                    return of_array
                 return self.expression(size) if size else None
             except HostArithmeticError:
                 return None
+        return None
+
+    def _size_of_array(self, words: Sequence[str]) -> str | None:
+        """Of `sizeof h`, where the host declares `float h[4][N]`. Raises HostArithmeticError."""
+        if len(words) != 2 or words[0] != "sizeof":
+            return None
+        tokens = self._source.tokens
+        for place in range(self._launch.place - 1, 0, -1):
+            if (
+                tokens[place].text != words[1]
+                or tokens[place + 1].text != "["
+                or tokens[place - 1].text in ("&", "sizeof")
+            ):
+                continue
+            begin = place
+            while begin > 0 and tokens[begin - 1].text not in (";", "{", "}", "(", "="):
+                begin -= 1
+            if tokens[begin].text not in (*_BYTES, "const", "static", "unsigned"):
+                continue  # an element of it
+            sizes, at = [], place + 1
+            while tokens[at].text == "[":
+                end = closing(tokens, at)
+                sizes.append(self.expression(tokens[at + 1 : end]))
+                at = end + 1
+            return " * ".join(each if re.fullmatch(r"\w+", each) else f"({each})" for each in sizes)
         return None
 
     def _without_sizeof(self, tokens: Sequence[Token], depth: int) -> Sequence[Token]:

@@ -52,9 +52,24 @@ _ROUNDED = re.compile(r"\b__(?:[fd](?:add|sub|mul|div|rcp|sqrt)|fmaf?|frsqrt)_r[
 _ONE_LINE = "#pragma once\n#include <cuda_runtime.h>\n"
 _AROUND = '#pragma once\n#include <cuda_runtime.h>\n#include "cuda_warps_off.h"\n{}#include "cuda_warps_back.h"\n'
 _STANDARD = "namespace cuda { namespace std = ::std; }\n"
-_THRUST_FIRST = "#include_next <thrust/detail/config.h>\n#include_next <thrust/transform.h>\n"
-"""What rocThrust's own headers use without including it."""
-_THRUST = "namespace thrust { namespace cuda = ::thrust::hip; }\n"
+_THRUST = """#include <cuda_runtime.h>
+#ifdef CUDA_THRUST_INSIDE
+#include_next <{0}>
+#else
+#define CUDA_THRUST_INSIDE
+#include "cuda_warps_off.h"
+#include_next <thrust/detail/config.h>
+#include_next <thrust/transform.h>
+#include_next <{0}>
+#include_next <thrust/execution_policy.h>
+#include "cuda_warps_back.h"
+#include "cuda_thrust.h"
+#undef CUDA_THRUST_INSIDE
+#endif
+"""
+"""Around a header of rocThrust, with two that its headers use without including them. They include each other by these
+names, so there is no guard: inside of one, the next is HIP's alone."""
+_CUDA_IS_HIP = "#pragma once\nnamespace thrust { namespace cuda = ::thrust::hip; }\n"
 _MARKS = """inline int nvtxRangePushA(const char *) { return 0; }
 inline int nvtxRangePop() { return 0; }
 #define nvtxRangePush nvtxRangePushA
@@ -98,8 +113,8 @@ def header_files(names: CudaNames, includes: Iterable[str], *, identifiers: Iter
             found[name] = _ONE_LINE + '#include "cuda_cub.h"\n'
             found["cuda_cub.h"] = _AROUND.format("#include <hipcub/hipcub.hpp>\n") + _CUB
         elif name.startswith("thrust/"):
-            found[name] = _AROUND.format(f"{_THRUST_FIRST}#include_next <{name}>\n") + '#include "cuda_thrust.h"\n'
-            found["cuda_thrust.h"] = _AROUND.format("#include_next <thrust/execution_policy.h>\n") + _THRUST
+            found[name] = _THRUST.format(name)
+            found["cuda_thrust.h"] = _CUDA_IS_HIP
         elif _COOPERATIVE.fullmatch(name):
             found[name] = _ONE_LINE
             if name != "cooperative_groups.h":

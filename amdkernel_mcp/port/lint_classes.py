@@ -63,6 +63,11 @@ CLASSES: dict[str, LintClass] = {
         "warpSize, which is known when the kernel is compiled for its GPU",
         _LANES, wave=True,
     ),
+    "warp_mix": LintClass(
+        "warps are counted with warpSize and, in the same function, with 32: on a wave of 64 these two differ",
+        "warpSize in both, or 32 in both with shuffles and ballots of width 32",
+        _LANES, wave=True,
+    ),
     "warp_size_constant": LintClass(
         "warpSize is used as a constant: in HIP it is none on the host, and on the GPU it differs",
         "64 as the upper limit of arrays, warpSize in expressions",
@@ -216,7 +221,10 @@ PTX_WAYS = {
 """HIP's way for common PTX, by how the instruction or the register begins; a longer name comes first."""
 
 LIBRARIES = {
-    "cublas": "hipBLAS", "cufft": "hipFFT", "curand": "hipRAND", "cusparse": "hipSPARSE", "cusolver": "hipSOLVER",
+    "cublas": "hipBLAS", "curand": "hipRAND",
+    "cufft": "hipFFT, call for call: cufftPlan1d is hipfftPlan1d, CUFFT_C2C is HIPFFT_C2C; link -lhipfft",
+    "cusparse": "hipSPARSE, call for call: cusparseSpMV is hipsparseSpMV; link -lhipsparse",
+    "cusolver": "hipSOLVER, call for call: cusolverDnCreate is hipsolverDnCreate; link -lhipsolver",
     "cudnn": "MIOpen", "nccl": "RCCL", "cutlass": "Composable Kernel", "cute": "Composable Kernel (CK Tile)",
     "cusparseLt": "hipSPARSELt", "cublasLt": "hipBLASLt", "npp": "RPP", "nvjpeg": "rocJPEG", "nvrtc": "hipRTC",
 }  # fmt: skip

@@ -118,7 +118,7 @@ def _kept(program: CudaProgram, names: CudaNames) -> Ported:
     own = {posixpath.basename(name) for name in program.files}
     headers = header_files(names, includes, identifiers=words)
     headers = {name: content for name, content in headers.items() if posixpath.basename(name) not in own}
-    made = _program(program.main, program.files, program.units, texts)
+    made = program_of(program.main, program.files, program.units, texts)
     made = replace(
         made,
         files={**made.files, **headers},
@@ -150,7 +150,7 @@ def _translated(program: CudaProgram, names: CudaNames) -> Ported:
         diffs.append(diff(text, files[hip_name(name)], name))
     units = [hip_name(name) for name in program.units]
     return Ported(
-        _program(hip_name(program.main), files, units, list(program.files.values())),
+        program_of(hip_name(program.main), files, units, list(program.files.values())),
         changes=_summed(changes),
         missing=tuple(sorted(missing)),
         sources=files,
@@ -173,7 +173,8 @@ def _summed(changes: Sequence[Change]) -> tuple[Change, ...]:
     return tuple(found.values())
 
 
-def _program(main: str, files: Mapping[str, str], units: Sequence[str], texts: Sequence[str]) -> Program:
+def program_of(main: str, files: Mapping[str, str], units: Sequence[str], texts: Sequence[str]) -> Program:
+    """What the sandbox builds of these sources. texts: all of them, for the flags that they need."""
     # nvcc takes `register`, leaves OpenMP's directives for GPUs out, and its calls may be made for their effect alone.
     flags = ["-Wno-register", "-Wno-unused-value", "-Wno-hip-omp-target-directives"]
     if any("<omp.h>" in text or "#pragma omp" in text for text in texts):

@@ -33,6 +33,7 @@ _PLACES_OF_THREADS = frozenset(["threadIdx", "blockDim"])
 _OPERATORS: Mapping[str, Callable[[int, int], int]] = {
     "+": operator.add, "-": operator.sub, "*": operator.mul, "&": operator.and_, "|": operator.or_, "^": operator.xor,
 }  # fmt: skip
+_BY_OPERATOR = frozenset(["lane31", "warp5", "lanemask32"])
 _DEPTH = 40
 _BITS_OF_WAVE = 64
 Raw = tuple[str, int, Level, str]
@@ -84,6 +85,7 @@ class _Program:
         self.files = {f"{self.folder}/{name}": name for name in self.texts} | {name: name for name in self.texts}
         sources = [Source.of(text) for text in self.texts.values()]
         self.constants = Constants([token for each in sources for token in each.tokens])
+        self.own = frozenset(each.name for each in self.trees)
         self.warps = frozenset(name for each in sources for name in with_warp_functions(each))
         self.narrow32 = any(assumes_32(each) for each in sources)
         self.with_waves = {
@@ -132,7 +134,18 @@ class _Rules:
         files = list(self._program.files)
         for node in self._nodes:
             for kind, level in (*self._of_call(node), *self._of_cast(node), *self._of_operator(node)):
-                yield kind, own_place(node, files), level
+                yield kind, self._place(node, kind, files), level
+
+    def _place(self, node: Node, kind: str, files: Sequence[str]) -> tuple[str, int]:
+        """Where it is written; an operator whose sides are macros of other lines is where the function uses it."""
+        place = own_place(node, files)
+        if kind in _BY_OPERATOR and not self._tree.begin[1] <= place[1] <= self._tree.end[1]:
+            above = node.parent
+            while above is not None:
+                if above.begin[0] == self._tree.at[0] and self._tree.begin[1] <= above.begin[1] <= self._tree.end[1]:
+                    return above.begin
+                above = above.parent
+        return place
 
     def _values(self) -> Iterator[tuple[str, Node]]:
         """Variables with what they are given, in the order of the source."""
@@ -152,7 +165,7 @@ class _Rules:
             yield "mask", "sure"
         if name in _BITS and given and self._has_ballot(given[0]):
             yield "popc32", "sure"
-        if match := _SHUFFLE.fullmatch(name):
+        if (match := _SHUFFLE.fullmatch(name)) and name not in self._program.own:
             yield from self._of_shuffle(given[1:] if match.group(2) else given, match.group(1) or "")
 
     def _of_shuffle(self, given: Sequence[Node], how: str) -> Iterator[tuple[str, Level]]:

@@ -45,6 +45,7 @@ _TYPES = frozenset(
 _THREADS = frozenset(["x", "tid", "threadIdx", "t", "idx", "lane"])
 _OF_32 = frozenset(["32", "31", "0x1f", "0x1F", "5", "32u", "31u"])
 _OF_31 = frozenset(["31", "0x1f", "0x1F", "31u"])
+_BLOCKS = re.compile(r"(?i)k?_?(?:\w*_)?(?:block_?(?:size|dim|threads)?|threads|tpb|num_?threads|n_?threads)\w*")
 _HALVES = frozenset(["32", "16", "8", "4", "2", "1"])
 Raw = tuple[str, int, Level, str]
 
@@ -56,7 +57,7 @@ def wave_hits(source: Source) -> Iterator[Raw]:
     with_warps = with_warp_functions(source)
     for function in source.on_gpu:
         look = _Look(source, function, Variables.of(source, function), function.name in with_warps, narrow32)
-        for rule in (_calls, _lanes, _ballots, _in_step, _spins, _half_warps):
+        for rule in (_calls, _lanes, _mixed, _ballots, _in_step, _spins, _half_warps):
             yield from rule(look)
     for place, token in enumerate(source.tokens):
         if token.directive == "define" and WITH_MASK.fullmatch(token.text):
@@ -167,7 +168,8 @@ def _calls(look: _Look) -> Iterator[Raw]:
             continue
         if WITH_MASK.fullmatch(text):
             yield from _mask(look.source, place, look.known.narrow)
-        if match := _SHUFFLE.fullmatch(text):
+        own = any(each.name == text for each in look.source.functions)  # with a width of its own by default
+        if (match := _SHUFFLE.fullmatch(text)) and not own:
             yield from _shuffle(look, place, match.group(1) or "", bool(match.group(2)))
         if text == "coalesced_threads":
             yield "tile", place, "look", ""
@@ -240,6 +242,51 @@ def _lanes(look: _Look) -> Iterator[Raw]:
             continue
         if look.warps or LANE_NAMED.fullmatch(look.declares(place)):
             yield "lane31" if lane else "warp5", place, "look", ""
+
+
+def _mixed(look: _Look) -> Iterator[Raw]:
+    """Threads or a block divided by 32 next to threads divided by `warpSize`: `part[t / warpSize]`, then 256 / 32."""
+    uses = [at for at in look.places if look.text(at) == "warpSize" and look.text(at - 1) in ("/", "%")]
+    if not any(look.is_thread(at - 1) for at in uses):
+        return
+    for place in look.places:
+        by_name = look.tokens[place].kind == "name" and _counts_warps(look.source.constants.defined(look.text(place)))
+        if by_name and not _size_of_array(look, place):
+            yield "warp_mix", place, "look", ""
+        sign = look.text(place)
+        if sign not in ("&", "%", "/", ">>"):
+            continue
+        stop = closing(look.tokens, place + 1) + 1 if look.text(place + 1) == "(" else place + 2
+        of_32 = (sign, look.value(place + 1, stop)) in (("&", 31), ("%", 32), ("/", 32), (">>", 5))
+        of_block = sign in ("/", ">>") and _is_block(look.tokens[place - 1], look.value(place - 1, place))
+        if of_32 and (look.is_thread(place) or of_block) and not _size_of_array(look, place):
+            yield "warp_mix", place, "look", ""
+
+
+def _counts_warps(body: Sequence[Token] | None) -> bool:
+    """Whether a constant stands for `256 / 32` or alike."""
+    for at, token in enumerate(list(body or ())[:-2]):
+        by_32 = (body[at + 1].text, body[at + 2].text) in (("/", "32"), (">>", "5")) if body else False
+        value = int(token.text) if token.text.isdigit() else None
+        if by_32 and _is_block(token, value):
+            return True
+    return False
+
+
+def _is_block(token: Token, value: int | None) -> bool:
+    """Whether it is the number of threads of a block: a multiple of 32 up to 1024, or named so."""
+    return bool(value and value % 32 == 0 and 64 <= value <= 1024) or (
+        token.kind == "name" and bool(_BLOCKS.fullmatch(token.text))
+    )
+
+
+def _size_of_array(look: _Look, place: int) -> bool:
+    """Whether `place` is in the brackets of an array's declaration: one that is too large does no harm."""
+    at, depth = place, 0
+    while at > look.function.body and look.text(at) not in (";", "{", "}"):
+        depth += (look.text(at) == "[") - (look.text(at) == "]")
+        at -= 1
+    return depth > 0 and bool(_TYPES & {look.text(each) for each in range(at + 1, at + 4)})
 
 
 def _ballots(look: _Look) -> Iterator[Raw]:

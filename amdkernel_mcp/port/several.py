@@ -13,6 +13,7 @@ from amdkernel_mcp.port.draft import Draft, clear_kernel, clear_line, draft_of_p
 from amdkernel_mcp.port.for_problem import Bound, Parameter, adds, bind
 from amdkernel_mcp.port.functions import Function, Source
 from amdkernel_mcp.port.host_code import HostArithmeticError, HostCode, launches
+from amdkernel_mcp.port.host_loops import without_loops
 from amdkernel_mcp.port.tokens import arguments, closing, joined_launches
 from amdkernel_mcp.problems.problem import Problem
 
@@ -46,7 +47,7 @@ def candidate_of(text: str, names: CudaNames, name: str, problem: Problem | None
 
     Raises InputError where the source has no such kernel or function, or where it does not fit the problem.
     """
-    source = Source.of(joined_launches(device_sources(text))[0])
+    source = Source.of(without_loops(joined_launches(device_sources(text))[0], name))
     hosts = [each for each in source.functions if each.name == name and not each.device]
     return make_several(source, names, hosts[-1], problem) if hosts else make_candidate(text, names, name, problem)
 
@@ -152,7 +153,10 @@ def _arrays(source: Source, host: Function, drafts: Sequence[Draft]) -> dict[str
             name = _array_name([each.text for each in source.tokens[begin:end]])
             if name is None:
                 text = "".join(each.text for each in source.tokens[begin:end])[:60]
-                raise InputError(f"{draft.function.name} gets {text!r}", hint="a plan passes whole arrays")
+                line = source.tokens[begin].line
+                raise InputError(
+                    f"{draft.function.name} gets {text!r} (line {line})", hint="a plan passes whole arrays"
+                )
             each = found.setdefault(name, _Array(name, replace(parameter, name=name), (begin, end)))
             use = "in" if parameter.constant else draft.role(parameter.name)
             each.uses.append(use)
@@ -160,7 +164,9 @@ def _arrays(source: Source, host: Function, drafts: Sequence[Draft]) -> dict[str
     outside = _handed_on(source, host)
     for each in found.values():
         between = bool({"in", "inout"} & set(each.uses[1:]))
-        written = each.uses[0] == "out" or (each.uses[0] == "inout" and _cleared(source, host, each.name))
+        # What the first launch reads of memory that is not filled, it wrote itself; a sum needs the host's zeros.
+        filled = not each.adds or _cleared(source, host, each.name)
+        written = each.uses[0] == "out" or (each.uses[0] == "inout" and filled)
         each.scratch = between and written and each.name not in outside and _allocated(source, host, each.name)
     return found
 

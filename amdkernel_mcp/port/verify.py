@@ -144,7 +144,8 @@ def run_on(program: Program, place: Place, timeout_s: float, work: Work, hints: 
     says = ended.ended or f"exit code {ended.code}"
     run = PortRun(target=place.target.name, wave=WAVES.get(place.target.arch, 64), ended=says, seconds=seconds)
     crashed = stops[0].message if stops else None
-    return Ran(Said(ended.code, text, ended.files), run, stopped, crashed)
+    said = Said(ended.code, text, ended.files, cut=len(printed) >= _MOST_TEXT)
+    return Ran(said, run, stopped, crashed)
 
 
 def where_time_went(launches: Sequence[DispatchRecord], seconds: float, hints: RunHints | None = None) -> str:

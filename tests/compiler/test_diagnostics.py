@@ -45,6 +45,8 @@ def test_a_mask_of_32_bits_is_named_at_the_call() -> None:
     [
         ("cuda_runtime.h", "<hip/hip_runtime.h>"),
         ("cub/cub.cuh", "<hip/hip_runtime.h>"),
+        ("cufft.h", "without the host's calls"),
+        ("cusparse_v2.h", "without the host's calls"),
         ("torch/extension.h", "send the `__global__` function alone"),
         ("rocwmma/rocwmma.hpp", "builtins"),
     ],

@@ -82,6 +82,11 @@ WAVE64 = {
         "    while (left) {\n        sum += __shfl_sync(0xffffffff, x[i], __ffs(left) - 1);\n"
         "        left &= left - 1;\n    }\n    y[i] = sum;"
     ),
+    "warps counted by warpSize and by 32": program(
+        "    __shared__ int seen[32];\n    if (t < 32) seen[t] = 0;\n    __syncthreads();\n"
+        "    if (t % warpSize == 0) seen[t / warpSize] = 1;\n    __syncthreads();\n    int n = 0;\n"
+        "    for (int w = 0; w < 256 / 32; w++) n += seen[w]; // wrong\n    y[i] = n;"
+    ),
     "lane 0 for each of 32": program(
         "    int lane = t & 31;\n    y[i] = __shfl_sync(0xffffffff, x[i], 0) + lane; // wrong"
     ),
@@ -155,7 +160,7 @@ SAME = {
     "a tree in each half": program(
         "    int v = x[i];\n    for (int d = 16; d; d >>= 1) v += __shfl_xor_sync(0xffffffff, v, d, 32);\n    y[i] = v;"
     ),
-    "its own atomicMax, a pipeline, a barrier and functions on bytes": program(
+    "its own atomicMax, a pipeline, a barrier, functions on bytes and a tuple of Thrust": program(
         "    __shared__ int s[256];\n    __shared__ cuda::barrier<cuda::thread_scope_block> all;\n"
         "    __shared__ cuda::pipeline_shared_state<cuda::thread_scope_block, 2> room;\n"
         "    auto block = cooperative_groups::this_thread_block();\n    if (t == 0) init(&all, 256);\n"
@@ -163,9 +168,11 @@ SAME = {
         "    auto pipe = cuda::make_pipeline(block, &room);\n    pipe.producer_acquire();\n"
         "    cuda::memcpy_async(block, s, x + blockIdx.x * 256, sizeof s, pipe);\n    pipe.producer_commit();\n"
         "    pipe.consumer_wait();\n    int v = __vmaxs4(s[255 - t], s[t]) + __viaddmax_s32(t, 1, 9);\n"
+        "    v += thrust::get<1>(thrust::make_tuple(1, 3));\n"
         "    all.wait(all.arrive());\n    s[t] = v;\n    all.arrive_and_wait();\n    y[i] = s[t ^ 255];\n"
         "    if (x[i] >= 0) atomicMax((float*)y + i, (float)x[i]);\n    atomicMax(y, 3);",
-        before="#include <cooperative_groups.h>\n#include <cuda/barrier>\n#include <cuda/pipeline>\n"
+        before="#include <thrust/pair.h>\n#include <thrust/tuple.h>\n"
+        "#include <cooperative_groups.h>\n#include <cuda/barrier>\n#include <cuda/pipeline>\n"
         "__device__ float atomicMax(float* p, float v) { float old = *p; if (v > old) *p = v; return old; }\n",
     ),
     "cooperative groups and cub": program(

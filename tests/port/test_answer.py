@@ -5,8 +5,12 @@ from pathlib import Path
 
 import pytest
 
-from amdkernel_mcp.port.answer import hits_of, suspects
+from amdkernel_mcp.execution.runner.program_files import Program
+from amdkernel_mcp.port.answer import answer_of, hits_of, suspects
+from amdkernel_mcp.port.compare import Said, difference
 from amdkernel_mcp.port.functions import kernel_lines
+from amdkernel_mcp.port.lint_classes import CLASSES
+from amdkernel_mcp.port.port import Ported, Wanted
 from amdkernel_mcp.port.sources import CudaProgram, large_sizes
 from amdkernel_mcp.port.verify import RunHints, plain_name, where_time_went
 from amdkernel_mcp.results.kernels import Diagnostic
@@ -37,6 +41,32 @@ def test_an_answer_has_two_kilobytes_with_the_verdict_and_the_first_suspect(tmp_
     assert (short.verdict, short.reason) == ("wave64_mistake", whole.reason)
     assert short.suspects[0].line == found[0].line
     assert json.loads(Path(short.artefacts[0].path).read_text())["sources"] == whole.sources
+
+
+def test_each_library_that_is_left_by_hand_has_its_counterpart_and_line() -> None:
+    text = "#include <cufft.h>\n#include <cusparse.h>\n__global__ void k(float* x) { x[0] = tex2D<float>(t, 1, 2); }"
+    program = CudaProgram("a.cu", {"a.cu": text})
+    wanted = Wanted(program, keep_warps=True, archs=("gfx942",))
+    left = answer_of(wanted, Ported(Program("a", "a", {}, {})), None, target="emulator:gfx942").by_hand
+    assert [each.partition(":")[0] for each in left] == ["library", "library", "texture"]
+    for line, (says, each) in enumerate(zip(("hipfftPlan1d", "hipsparseSpMV", "plain loads"), left, strict=True), 1):
+        assert f"(line {line})" in each
+        assert says in each
+
+
+def test_each_class_of_waves_has_a_place_among_the_suspects() -> None:
+    hits = hits_of(CudaProgram("a.cu", {"a.cu": "__global__ void k() { unsigned b = __ballot(1); }"}))
+    for kind in (kind for kind, each in CLASSES.items() if each.wave):
+        assert suspects([hits[0].model_copy(update={"kind": kind})], keep_warps=False), kind
+
+
+def test_output_that_was_cut_is_compared_as_far_as_both_go() -> None:
+    lines = [f"{number}: {number * 3}" for number in range(50)]
+    whole, shorter = "\n".join(lines), "\n".join(lines[:40]) + "\n4"
+    assert difference(Said(0, whole, {}), Said(0, shorter, {})) is not None
+    assert difference(Said(0, whole, {}, cut=True), Said(0, shorter, {}, cut=True)) is None
+    wrong = shorter.replace("20: 60", "20: 61")
+    assert "20: 61" in (difference(Said(0, whole, {}, cut=True), Said(0, wrong, {}, cut=True)) or "")
 
 
 def test_a_run_that_did_not_end_says_where_its_time_went() -> None:

@@ -54,6 +54,23 @@ def test_what_a_kernel_reads_and_writes_is_its_role_in_the_draft() -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize(
+    ("array", "size", "shape"),
+    [
+        ("float h[64];", "sizeof h", "64"),
+        ("const int n = 32; float g, h[n * 2], r[3];", "sizeof(h)", "64"),
+        ("static float h[4][ROWS];", "sizeof(h)", "4 * 8"),
+        ("float *h;", "sizeof h", "1"),
+    ],
+)
+def test_an_array_of_the_host_gives_the_shape_of_its_copy(array: str, size: str, shape: str) -> None:
+    host = f"{{ {array} h[0] = h[1]; float *x; cudaMalloc(&x, {size}); k<<<1, 64>>>(x); }}"
+    problem = make_candidate(
+        f"#define ROWS 8\n__global__ void k(float* x) {{ x[0] = 1; }}\nint main() {host}", NAMES, "k"
+    )
+    assert f'shape = ["{shape}"]' in problem.problem
+
+
 def test_a_block_that_the_caller_gives_is_a_guess_that_is_named() -> None:
     host = "__global__ void k(float* x, int n, int m) {{}}\nvoid f(int N, int M, int block_size) {{ {} }}"
     made = make_candidate(host.format("k<<<(N + block_size - 1) / block_size, block_size>>>(x, N, M);"), NAMES, "k")

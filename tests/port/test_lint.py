@@ -24,6 +24,11 @@ IN_A_KERNEL = {
         "int lane = tid % 32; unsigned below = (1u << lane) - 1; x[0] = __any(below);",
         "int lane = tid % warpSize; auto below = (1ull << lane) - 1; out[0] = (1u << n) - 1; x[0] = __any(below);",
     ),
+    "warp_mix": (
+        "s[tid / warpSize] = 1; for (int w = 0; w < 256 / 32; w++) x[0] += s[w];",
+        "__shared__ int p[256 / 32]; s[tid / warpSize] = 1; for (int w = 0; w < 256 / warpSize; w++) x[0] += s[w];"
+        " x[n / 32] = x[n & 31]; int words = 1000 / 32;",
+    ),
     "warp_size_constant": ("__shared__ int t[warpSize];", "__shared__ int t[64]; x[warpSize] = x[n % warpSize];"),
     "warp_sync": (
         "if (tid < 32) { s[tid] += s[tid + 32]; s[tid] += s[tid + 16]; s[tid] += s[tid + 8]; s[tid] += s[tid + 4]; }",
@@ -93,6 +98,29 @@ def test_text_that_no_compiler_reads_is_not_reported(before: str, after: str) ->
 def test_a_lane_counted_in_32_is_a_mistake_of_its_shuffle() -> None:
     hits = lint(KERNEL.format("x[0] = __shfl(x[tid], (tid + 1) & 31); x[1] = __shfl(x[tid], n & 63);"))
     assert [(hit.kind, hit.level) for hit in hits] == [("shuffle_width", "sure")]
+
+
+@pytest.mark.parametrize(
+    ("line", "mixed"),
+    [
+        ("x[0] = tid < (blockDim.x >> 5) ? s[tid] : 0;", True),
+        ("for (int w = 0; w < WARPS; w++) x[0] += s[w];", True),
+        ("for (int w = 0; w < THREADS / 32; w++) x[0] += s[w];", True),
+        ("if (tid % 32 == 0) x[0] = s[tid / 32];", True),
+        ("for (int w = 0; w < ROWS; w++) x[0] += s[w];", False),
+    ],
+)
+def test_a_function_that_counts_warps_by_warp_size_and_by_32_is_looked_at(line: str, mixed: bool) -> None:
+    before = "#define THREADS 256\n#define WARPS (THREADS / 32)\n#define ROWS (100 / 32)\n"
+    hits = lint(before + KERNEL.format(f"s[tid / warpSize] = 1;\n{line}"))
+    assert ("warp_mix" in [hit.kind for hit in hits if hit.line == 6]) == mixed
+    assert "warp_mix" not in [hit.kind for hit in lint(before + KERNEL.format(line))]
+
+
+def test_a_shuffle_of_the_programs_own_has_its_own_width() -> None:
+    own = "__device__ float2 __shfl_down(float2 v, int d, int width = 32) { return v; }\n"
+    assert "shuffle_width" not in [hit.kind for hit in lint(own + KERNEL.format("a += __shfl_down(a, 16);"))]
+    assert "shuffle_width" in [hit.kind for hit in lint(KERNEL.format("x[0] += __shfl_down(x[0], 16);"))]
 
 
 def test_code_of_the_host_has_no_waves() -> None:

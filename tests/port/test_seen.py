@@ -50,6 +50,13 @@ SOURCE = """#include <cuda_runtime.h>
 typedef unsigned mask_t;
 typedef unsigned long long wide_t;
 enum { LANES = 32 };
+#define THREAD threadIdx.x
+#define WIDE 32
+#define LANE_OF (THREAD % WIDE)
+__device__ float2 __shfl_down(float2 v, int d, int width = 32)
+{
+    return make_float2(__shfl_down_sync(~0ull, v.x, d, width), __shfl_down_sync(~0ull, v.y, d, width));
+}
 template <int W> __device__ float total(float v)
 {
     for (int d = W / 2; d > 0; d >>= 1)
@@ -68,6 +75,9 @@ __global__ void k(const int* x, int* y, mask_t some, wide_t lanes)
     const int half = LANES / 2, t = threadIdx.x;
     int lane = t % (2 * half); // -> lane31
     int warp = t / (1 << 5); // -> warp5
+    int by_macro = LANE_OF; // -> lane31
+    float2 pair = __shfl_down(make_float2(t, by_macro), 16);
+    y[6] = pair.x;
     int datum = x[t] & 31, word = x[t] >> 5, column = x[t] % LANES;
     y[0] = __any_sync(some, datum); // -> mask
     y[1] = __any_sync(lanes, word);
