@@ -26,6 +26,7 @@ from amdkernel_mcp.execution.docker.image import (
     base_name,
     find_image,
     image_name,
+    is_of_amd,
     sandbox_image_id,
     settled,
     torch_base_name,
@@ -38,7 +39,7 @@ from amdkernel_mcp.execution.docker.reaper import remove
 from amdkernel_mcp.execution.hip_python import hip_python, pinned_wheels
 from amdkernel_mcp.execution.layers import IMAGE_STEPS, SETUP_HINT, TRITON_STEP, Step, step_files, step_name
 from amdkernel_mcp.execution.open_sandbox import docker_url, uses_no_containers
-from amdkernel_mcp.execution.setup.docker_build import build_from
+from amdkernel_mcp.execution.setup.docker_build import UBUNTU, build_from
 from amdkernel_mcp.execution.setup.rootfs import (
     WITHOUT_MMDEBSTRAP,
     DebianSystem,
@@ -216,8 +217,8 @@ def _base(daemon: Daemon, settings: Settings, progress: Progress, debian: str | 
         progress(f"pulling {name}")
         with docker_errors(f"the image {name} is not on this machine and cannot be pulled"):
             return daemon.client.images.pull(*_name_and_tag(name))
-    if debian:
-        return build_from(debian, daemon, name, settings, progress)
+    if debian or is_of_amd(settings):
+        return build_from(debian or UBUNTU, daemon, name, settings, progress)
     if not find_tool():
         raise ToolchainError("mmdebstrap is not installed", hint=WITHOUT_MMDEBSTRAP)
     return _import(daemon, name, debian_system(settings), settings, progress, url)
