@@ -309,7 +309,7 @@ def _displays(tree: Tree, minor: int) -> int:
 
 
 def _is_before_setup(machine: Machine) -> bool:
-    """Whether no container can look yet, for want of the image."""
+    """Whether no container can look yet, because the image is missing."""
     try:
         return machine.has_containers and not machine.tree("rule")
     except ToolchainError:

@@ -38,7 +38,7 @@ def _is_trace(name: str) -> bool:
 
 
 def _of(content: bytes, kernels: Collection[str]) -> bytes:
-    """A file that is no table stays as it is: who reads it says so."""
+    """A file that is not a table stays as it is: who reads it says so."""
     try:
         header, *rows = csv.reader(io.StringIO(content.decode()), strict=True)
         column = header.index("Kernel_Name")

@@ -1,5 +1,5 @@
 """AMD's own packages as the base image: which repository and packages each ROCm release takes, and what is said where
-they cannot be had. The install script runs here with an apt-get and a curl that only note what they are asked."""
+they are not available. The install script runs here with an apt-get and a curl that only note what they are asked."""
 
 import os
 import subprocess

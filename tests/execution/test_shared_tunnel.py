@@ -15,7 +15,7 @@ from amdkernel_mcp.execution.docker import shared_tunnel as shared
 from amdkernel_mcp.execution.docker.daemon import connect
 from amdkernel_mcp.execution.docker.shared_tunnel import close_unused, shared_tunnel
 
-# Answers each connection as a Docker daemon does that answers, or hangs up where `deaf` lies beside it.
+# Answers each connection as a Docker daemon does that answers, or hangs up where `deaf` lies in its folder.
 SSH = """#!{python}
 import os, socket, sys, threading
 here = os.path.dirname(os.path.abspath(__file__))

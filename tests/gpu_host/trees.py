@@ -99,7 +99,7 @@ def tree_of_archive(path: Path) -> Tree:
     """What the host of a recorded machine read, the errnos that it and its container with the right to look got, its
     device nodes, what its Docker says of its users, and the counters that its rocprofv3 listed.
 
-    What KFD refuses by the devices cgroup is no errno of the tree: the box refuses it by the same rule.
+    What KFD refuses by the devices cgroup is not an errno of the tree: the box refuses it by the same rule.
     """
     kept = read_archive(path)
     trees = trees_of(kept)

@@ -1,6 +1,6 @@
 """One tunnel for each URL in this process: what asks one machine several times opens ssh once.
 
-A tunnel that nobody uses any more stays open for a moment, since the next question to the same machine is near. One
+A tunnel stays open for a moment after its last use, since the next question to the same machine is near. One
 whose daemon does not answer is not used again: a new session of ssh has the groups that the user has now.
 """
 
@@ -120,7 +120,7 @@ def _close_unused(key: _Key, shared: _Shared) -> None:
 
 @atexit.register
 def close_unused() -> None:
-    """End the tunnels that nobody uses, without the wait."""
+    """End the tunnels without a user, without the wait."""
     with _lock:
         unused = [(key, shared) for key, shared in _opened.items() if not shared.users]
     for key, shared in unused:

@@ -114,7 +114,7 @@ def _follow(steps: Iterator[dict[str, Any]], base: str, progress: Progress) -> N
 
 
 def _hint(base: str, ours: list[str]) -> str | None:
-    """What to do where AMD's packages, or the image of Ubuntu, cannot be had."""
+    """What to do where AMD's packages or the image of Ubuntu cannot be reached."""
     if ours:
         return (
             "let the machine of the Docker daemon reach it, name an image that has ROCm in the setting `image`, or "
