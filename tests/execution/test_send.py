@@ -21,7 +21,7 @@ from amdkernel_mcp.config import load_settings
 from amdkernel_mcp.debian import Release
 from amdkernel_mcp.errors import SandboxError, ToolchainError
 from amdkernel_mcp.execution.docker.daemon import Daemon, connect
-from amdkernel_mcp.execution.setup import build, send
+from amdkernel_mcp.execution.setup import build, parts, send
 from amdkernel_mcp.execution.setup.rootfs import DebianSystem
 
 MB = 10**6
@@ -121,13 +121,20 @@ def daemon() -> Iterator[Daemon]:
 
 @pytest.mark.thorough
 @pytest.mark.sandbox
-@pytest.mark.parametrize("url", ["ssh://gpu1", None])
-def test_the_image_that_is_made_is_the_same_on_every_way(
-    url: str | None, tmp_path: Path, home: Path, daemon: Daemon, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("url", "has_client"), [("ssh://gpu1", True), ("ssh://gpu1", False), ("tcp://gpu1:2375", False), (None, False)]
+)
+def test_the_image_that_is_made_has_the_same_files_on_every_way(
+    url: str | None,
+    has_client: bool,
+    tmp_path: Path,
+    home: Path,
+    daemon: Daemon,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     content = io.BytesIO()
     with tarfile.open(fileobj=content, mode="w") as archive:
-        member = tarfile.TarInfo("etc/hostname")
+        member = tarfile.TarInfo("etc/forky")
         member.size = 6
         archive.addfile(member, io.BytesIO(b"forky\n"))
     raw = content.getvalue()
@@ -141,6 +148,7 @@ def test_the_image_that_is_made_is_the_same_on_every_way(
         def __exit__(self, *_: object) -> None: ...
 
     monkeypatch.setattr(build, "root_file_system", lambda *_: Pieces())
+    monkeypatch.setattr(build, "imports_files", lambda _: has_client)
     system = DebianSystem(
         "7.2", (Release("http://one.example/debian", "forky", None, datetime(2026, 10, 30, tzinfo=UTC)),)
     )
@@ -148,10 +156,21 @@ def test_the_image_that_is_made_is_the_same_on_every_way(
     name = f"amdkernel-sent-{secrets.token_hex(4)}:1"
     try:
         image = build._import(daemon, name, system, settings, lambda _: None, url)
-        assert image.attrs["RootFS"]["Layers"] == [f"sha256:{hashlib.sha256(raw).hexdigest()}"]
+        if url is None or has_client:
+            assert image.attrs["RootFS"]["Layers"] == [f"sha256:{hashlib.sha256(raw).hexdigest()}"]
+        made_of_it = daemon.client.containers.create(name, command=["true"], network_mode="none")
+        try:
+            sent = io.BytesIO(b"".join(made_of_it.get_archive("/etc/forky")[0]))
+        finally:
+            made_of_it.remove()
+        with tarfile.open(fileobj=sent) as archive:
+            file = archive.extractfile("forky")
+            assert file is not None
+            assert file.read() == b"forky\n"
         assert image.labels[build.SUITES] == "forky 2026-10-30T00:00:00Z"
         assert made == ["rootfs"]
         assert not list(home.glob("*")), "what arrived is removed"
         assert not list((tmp_path / "cache").rglob("*.tar.gz")), "what was sent is removed"
+        assert not daemon.client.containers.list(all=True, filters={"name": parts.SENDING})
     finally:
         daemon.client.images.remove(name, force=True)
