@@ -31,7 +31,9 @@ class LaunchQueue:
         self._passed = 0
         self._late: threading.Timer | None = None
         attribute = hip.hipDeviceAttribute_t.hipDeviceAttributeCanUseStreamWaitValue
-        self._gate, self._free_gate = _gate() if hip_calls.call(hip.hipDeviceGetAttribute, attribute, 0) else (0, None)
+        can_wait = hip_calls.call(hip.hipDeviceGetAttribute, attribute, 0)
+        gate: tuple[int, Any] = _gate() if can_wait else (0, None)
+        self._gate, self._free_gate = gate
         self.filled = bool(self._gate)
 
     def sample_us(self, key: Any, launches: Sequence[BoundLaunch]) -> float:
