@@ -125,9 +125,10 @@ class Settings(BaseModel):
         description="Debian mirror for it; without this, one of the host's apt sources",
     )
     debian_suite: str = Field(default="forky", description="Debian suite for that root file system")
-    hip: Literal["auto", "7.2", "6.4"] = Field(
+    hip: Literal["auto", "7.2", "6.4", "rocm-6.4", "rocm-7.2", "rocm-10.1"] = Field(
         default="auto",
-        description="HIP release of that root file system; `auto`: 7.2 where the mirror has it, else 6.4",
+        description="HIP release of that root file system; `auto`: 7.2 where the mirror has it, else 6.4; `rocm-N`: "
+        "AMD's own packages, with rocprofv3, installed by Docker into Ubuntu 24.04",
     )
     allow_expired_release: bool = Field(
         default=False,

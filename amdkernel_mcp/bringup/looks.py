@@ -11,10 +11,10 @@ import time
 from amdkernel_mcp.bringup.machine import Machine
 from amdkernel_mcp.bringup.probe import Finding, Probe
 from amdkernel_mcp.bringup.reading import NODES, Tree
-from amdkernel_mcp.errors import TargetError
+from amdkernel_mcp.errors import AmdkernelError, TargetError, ToolchainError
 from amdkernel_mcp.execution.docker.container_user import how_users_are_mapped
 from amdkernel_mcp.execution.docker.image import sandbox_image_id
-from amdkernel_mcp.execution.gpus import Gpu, local_gpus, place_of
+from amdkernel_mcp.execution.gpus import Gpu, arch_of, gpus_of, local_gpus, place_of
 from amdkernel_mcp.execution.remote_gpus import remote_gpus
 
 IMAGE_BYTES = 271 * 10**6
@@ -22,6 +22,7 @@ IMAGE_BYTES = 271 * 10**6
 SENT_BYTES, LEAST_BYTES_PER_S = 1 << 20, 640 << 10
 """Seven minutes for the image are slow."""
 NEEDED_BYTES = 3 << 30
+BEFORE, SEE_IMAGE = "not known before the sandbox image is there", "see the probe `image`"
 OLDEST_DRIVER = (6, 10, 5)
 """amdgpu of ROCm 6.3, the oldest that AMD tests with the user space of ROCm 7.2. Source: amdgpu-docs,
 compatibility-matrix.rst; a module that comes with the kernel has no version of its own."""
@@ -104,6 +105,8 @@ def cgroup(machine: Machine) -> Finding:
     """
     if not machine.has_containers:
         return Finding("pass", "no containers")
+    if _is_before_setup(machine):
+        return Finding("unknown", BEFORE, SEE_IMAGE)
     tree = machine.tree("rule")
     if not tree.topology():
         return Finding("unknown", "the kernel driver lists nothing by which it could be seen")
@@ -181,7 +184,8 @@ def nodes(machine: Machine) -> Finding:
 def topology(machine: Machine) -> Finding:
     """How many GPUs each reader sees, and how many nodes it is refused."""
     seen = {}
-    for reader in ("host", "container", "rule") if machine.has_containers else ("host",):
+    before = _is_before_setup(machine)
+    for reader in ("host", "container", "rule") if machine.has_containers and not before else ("host",):
         tree = machine.tree(reader)
         seen[reader] = (len(tree.gpus()), tree.refused())
     found = ", ".join(f"{name} {gpus}" + (f" ({no} refused)" if no else "") for name, (gpus, no) in seen.items())
@@ -189,11 +193,17 @@ def topology(machine: Machine) -> Finding:
         return Finding("fail", f"GPUs by reader: {found}", f"`{machine.at_a_shell}cat {NODES}/*/name`")
     if seen["host"][0] != seen.get("rule", seen["host"])[0]:
         return Finding("fail", f"GPUs by reader: {found}: containers do not see what the host has", "see probe cgroup")
+    if before:
+        return Finding("unknown", f"GPUs by reader: {found}; containers: {BEFORE}", SEE_IMAGE)
     return Finding("pass", f"GPUs by reader: {found}")
 
 
 def listed(machine: Machine) -> Finding:
     """Whether the product lists the GPU, and how it names it."""
+    if _is_before_setup(machine):
+        named = gpus_of(list(machine.tree("host").topology().values()))
+        shown = ", ".join(f"{machine.host}:{gpu.index} {gpu.name} ({gpu.arch})" for gpu in named)
+        return Finding("unknown", f"{BEFORE}; by the files of the host: {shown or 'none'}", SEE_IMAGE)
     gpus = _listed(machine)
     names = ", ".join(f"{machine.host or 'local'}:{gpu.index} {gpu.name} ({gpu.arch})" for gpu in gpus)
     if not any(gpu.index == machine.index for gpu in gpus):
@@ -255,9 +265,10 @@ def performance(machine: Machine) -> Finding:
     level = tree.text(f"{place}/power_dpm_force_performance_level")
     if level is None:
         return Finding("unknown", f"the level answers {tree.errno(f'{place}/power_dpm_force_performance_level')}")
-    gpu = next((each for each in _listed(machine) if each.index == machine.index), None)
-    if gpu is not None and gpu.arch.startswith(("gfx11", "gfx12")) and level == "auto":
-        return Finding("unknown", f"{level}: on {gpu.arch} counters may read 0 at this level",
+    gpu = _gpu_of(machine, tree) or {}
+    arch = arch_of(gpu.get("gfx_target_version", 0))
+    if arch.startswith(("gfx11", "gfx12")) and level == "auto":
+        return Finding("unknown", f"{level}: on {arch} counters may read 0 at this level",
                        f"`{machine.at_a_shell}sudo amd-smi set -l stable_std`, later `auto` again")  # fmt: skip
     return Finding("pass", level)
 
@@ -297,6 +308,16 @@ def _displays(tree: Tree, minor: int) -> int:
     return sum(str(state).strip() == "enabled" for state in states)
 
 
+def _is_before_setup(machine: Machine) -> bool:
+    """Whether no container can look yet, because the image is missing."""
+    try:
+        return machine.has_containers and not machine.tree("rule")
+    except ToolchainError:
+        return True
+    except AmdkernelError:
+        return False  # the probe says why
+
+
 def _listed(machine: Machine) -> tuple[Gpu, ...]:
     return tuple(local_gpus()) if machine.host is None else remote_gpus(machine.settings, machine.host)
 
@@ -307,8 +328,9 @@ def _gpu_of(machine: Machine, tree: Tree) -> dict[str, int] | None:
 
 
 def _device(machine: Machine) -> tuple[Tree, str]:
-    """What the container that may look sees (without containers: the host), and the folder of this GPU."""
-    tree = machine.tree("rule" if machine.has_containers else "host")
+    """What the container that may look sees (without containers, or before set-up: the host), and the folder of this
+    GPU."""
+    tree = machine.tree("rule" if machine.has_containers and not _is_before_setup(machine) else "host")
     gpu = _gpu_of(machine, tree)
     if gpu is None:
         raise TargetError(f"{machine.target} is not listed to a container", hint="see probes cgroup and topology")

@@ -449,6 +449,7 @@ class KernelSteps:
         from amdkernel_mcp.leases.leased_sandbox import exclusively
         from amdkernel_mcp.profiling.gated_counters import level_warning
         from amdkernel_mcp.profiling.import_recording import import_files
+        from amdkernel_mcp.profiling.kernel_trace import without_other_kernels
         from amdkernel_mcp.profiling.rocprofv3 import commands, listed_counters, uncounted
 
         self.first_starts.admit(prepared, work)
@@ -462,7 +463,7 @@ class KernelSteps:
             held.say(f"profiling in {counted(len(runs), 'pass', 'passes')} on {where.name}")
             recorded = record_profile(prepared.sandbox, where, job, runs)
         self.first_starts.note_report(recorded.report, prepared)
-        answer = import_files(recorded.files, gpu=where.gpu)
+        answer = import_files(without_other_kernels(recorded.files, names), gpu=where.gpu)
         update: dict[str, object] = {
             "target": where.name,
             "isolation": prepared.sandbox.isolation,

@@ -24,11 +24,12 @@ AFTERWARDS_TRIES, AFTERWARDS_WAIT_S = 5, 0.5
 # Its second argument, empty or the root of another tree, is for tests.
 _SCRIPT = r"""
 cd "$2/sys" || exit 1
-place_of() {  # PCI domain and place in it, of the file of a node; empty where it has none
-    domain=0 bus=0
+place_of() {  # PCI domain and place in it, as gpus.place_of, of the file of a node; empty where it has none
+    domain=0 bus=0 version=0
     while read -r name value; do
-        case $name in domain) domain=$value ;; location_id) bus=$value ;; esac
+        case $name in domain) domain=$value ;; location_id) bus=$value ;; gfx_target_version) version=$value ;; esac
     done <$1
+    case $version in 904??|905??) bus=$((bus & 0x0FFFFFF8)) ;; *) bus=$((bus & 0x0FFFFFFF)) ;; esac
     [ $bus = 0 ] || echo "$domain $bus"
 }
 device=class/drm/renderD$1/device

@@ -94,8 +94,20 @@ def _device_id(node: dict[str, int], nodes: list[dict[str, int]], numbers: Mappi
 
 
 def place_of(node: Mapping[str, int]) -> tuple[int, int] | None:
-    """PCI domain and place in it, which the partitions of a device share; None where the driver names none."""
-    return (node.get("domain", 0), node["location_id"]) if node.get("location_id") else None
+    """PCI domain and place in it, which the partitions of a device share; None where the driver names none.
+
+    A partition's number is in `location_id` as well: in the three bits of the PCI function or, for some months of 2024,
+    in the four highest ones. Source: Linux, drivers/gpu/drm/amd/amdkfd/kfd_topology.c, kfd_topology_add_device.
+    """
+    location = node.get("location_id", 0) & 0x0FFFFFFF
+    if _can_be_partitioned(node):
+        location &= ~7
+    return (node.get("domain", 0), location) if location else None
+
+
+def _can_be_partitioned(node: Mapping[str, int]) -> bool:
+    """Whether it is of MI300 or later: other GPUs at one place may be functions that a virtual machine put there."""
+    return node.get("gfx_target_version", 0) // 100 in (904, 905)
 
 
 def _minor(node: dict[str, int]) -> int:

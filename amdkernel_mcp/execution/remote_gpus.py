@@ -15,9 +15,10 @@ from amdkernel_mcp.execution.docker.sandbox import DockerSandbox, PoolSizes
 from amdkernel_mcp.execution.gpus import DeviceNode, Gpu, GpuDevice, device_of, gpus_of, read_properties
 
 # In the order of their numbers, as HIP counts them: 2 before 10.
-_TOPOLOGY = """cd /sys/class/kfd/kfd/topology/nodes 2>/dev/null || exit 0
+# Its argument, empty or the root of another tree, is for tests.
+TOPOLOGY = """cd "$1/sys/class/kfd/kfd/topology/nodes" 2>/dev/null || exit 0
 for node in $(ls | sort -n); do cat $node/properties || echo "not_readable 1"; echo; done
-cd /sys/class/drm && for node in renderD*; do echo "device $node $(cat $node/device/unique_id)"; done"""
+cd "$1/sys/class/drm" && for node in renderD*; do echo "device $node $(cat $node/device/unique_id)"; done"""
 
 
 def remote_gpus(settings: Settings, host: str) -> tuple[Gpu, ...]:
@@ -70,9 +71,14 @@ def _ask(url: str, image_id: str) -> tuple[tuple[Gpu, ...], int]:
     """The GPUs, and how many nodes cannot be read."""
     sandbox = DockerSandbox(connect(url), image_id, pool=PoolSizes(0, 0, look=0))
     try:
-        done = sandbox.run("look", ["sh", "-c", _TOPOLOGY], {}, timeout_s=30)
+        done = sandbox.run("look", ["sh", "-c", TOPOLOGY], {}, timeout_s=30)
     finally:
         sandbox.close()
-    nodes = [read_properties(block) for block in done.stderr.split("\n\n")]
-    numbers = {int(minor): own for minor, own in re.findall(r"^device renderD(\d+) (\S+)$", done.stderr, re.MULTILINE)}
+    return gpus_in(done.stderr)
+
+
+def gpus_in(printed: str) -> tuple[tuple[Gpu, ...], int]:
+    """The GPUs in what the script printed, and how many nodes cannot be read."""
+    nodes = [read_properties(block) for block in printed.split("\n\n")]
+    numbers = {int(minor): own for minor, own in re.findall(r"^device renderD(\d+) (\S+)$", printed, re.MULTILINE)}
     return tuple(gpus_of(nodes, numbers=numbers)), sum("not_readable" in node for node in nodes)

@@ -1,8 +1,10 @@
 """The launches in the kernel traces that rocprofv3 wrote for one run, by the process that made them."""
 
+import csv
+import io
 import re
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from amdkernel_mcp.errors import ProfileFileError
@@ -20,6 +22,32 @@ def traced_launches(files: Mapping[str, bytes]) -> dict[int, list[TracedLaunch]]
         for name, content in files.items()
         if (named := _FILE.fullmatch(name.rpartition("/")[2]))
     }
+
+
+def without_other_kernels(files: Mapping[str, bytes], kernels: Collection[str]) -> dict[str, bytes]:
+    """The files, of whose traces the launches of kernels are left whose names hold one of `kernels`.
+
+    rocprofv3's --kernel-include-regex chooses what is counted; a trace has the runtime's kernels as well, which fill
+    and copy memory. Source: rocprofiler-sdk, rocprofiler-sdk-tool/tool.cpp, is_targeted_kernel.
+    """
+    return {name: _of(content, kernels) if _is_trace(name) else content for name, content in files.items()}
+
+
+def _is_trace(name: str) -> bool:
+    return _FILE.fullmatch(name.rpartition("/")[2]) is not None
+
+
+def _of(content: bytes, kernels: Collection[str]) -> bytes:
+    """A file that is not a table stays as it is: who reads it says so."""
+    try:
+        header, *rows = csv.reader(io.StringIO(content.decode()), strict=True)
+        column = header.index("Kernel_Name")
+        kept = [row for row in rows if any(kernel in row[column] for kernel in kernels)]
+    except (ValueError, IndexError, csv.Error):
+        return content
+    text = io.StringIO()
+    csv.writer(text, quoting=csv.QUOTE_ALL, lineterminator="\n").writerows([header, *kept])
+    return text.getvalue().encode()
 
 
 def _launches(name: str, content: bytes) -> list[TracedLaunch]:

@@ -19,7 +19,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from amdkernel_mcp.errors import TargetError
-from amdkernel_mcp.execution.gpus import Gpu
+from amdkernel_mcp.execution.gpus import Gpu, place_of
 
 RESET_S = 120.0
 """For the tool to end. A choice, not a measurement."""
@@ -60,6 +60,12 @@ def _refuse_others(gpu: Gpu, offered: Collection[Gpu], properties: dict[int, dic
     strangers = [
         minor for minor, each in properties.items() if hive and each.get("hive_id") == hive and minor not in known
     ]
+    mine = place_of(properties[_minor(gpu)])
+    beside = [minor for minor, each in properties.items() if mine and place_of(each) == mine and minor not in known]
+    if beside:
+        raise TargetError(
+            f"its device, which is reset as a whole, has partitions that this worker does not offer: renderD{beside[0]}"
+        )
     if strangers:
         raise TargetError(
             f"its XGMI hive, which is reset as a whole, has GPUs that this worker does not offer: renderD{strangers[0]}"
@@ -83,10 +89,11 @@ def _minor(gpu: Gpu) -> int:
 
 def _address(properties: dict[str, int]) -> str:
     """Such as 0000:c1:00.0. Source: drivers/gpu/drm/amd/amdkfd/kfd_topology.c of Linux, `location_id`."""
-    place = properties.get("location_id", 0)
-    if not place:
+    place = place_of(properties)
+    if place is None:
         raise TargetError("the driver does not list its PCI address")
-    return f"{properties.get('domain', 0):04x}:{place >> 8 & 0xFF:02x}:{place >> 3 & 0x1F:02x}.{place & 7}"
+    domain, bus = place
+    return f"{domain:04x}:{bus >> 8 & 0xFF:02x}:{bus >> 3 & 0x1F:02x}.{bus & 7}"
 
 
 def _run(command: Sequence[str]) -> tuple[int, str]:

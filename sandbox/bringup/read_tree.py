@@ -58,7 +58,7 @@ FILES = (
 )
 FOLDERS = ("/sys/class/drm", f"{TOPOLOGY}/nodes", "/sys/class/kfd/kfd/proc", "/dev/dri")
 NODES = ("/dev/kfd", "/dev/dri/renderD*", "/dev/dri/card*")
-MOST_BYTES, MOST_FILES = 1 << 14, 4000
+MOST_BYTES, MOST_FILES = 1 << 14, 16000  # of 64 partitions some 5000
 
 
 def main(folder: str, root: str = "") -> dict[str, object]:

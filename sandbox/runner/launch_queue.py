@@ -3,6 +3,9 @@
 The launches of a sample are one HIP graph: Python enqueues it with one call. The stream waits at a gate, a value in
 memory, until the graph and both events are enqueued. Where the device has no such wait, or a call of the runtime waits
 for the stream, the gate stays open, and `filled` says so.
+
+A stream waits for any memory that both sides see. ROCm's clr lets a kernel of its own read the value until it is there,
+and refuses signal memory on some devices that say they can wait (gfx1151 with ROCm 7 and 10 was reported).
 """
 
 import ctypes
@@ -28,8 +31,10 @@ class LaunchQueue:
         self._passed = 0
         self._late: threading.Timer | None = None
         attribute = hip.hipDeviceAttribute_t.hipDeviceAttributeCanUseStreamWaitValue
-        self.filled = bool(hip_calls.call(hip.hipDeviceGetAttribute, attribute, 0))
-        self._gate = _signal() if self.filled else 0
+        can_wait = hip_calls.call(hip.hipDeviceGetAttribute, attribute, 0)
+        gate: tuple[int, Any] = _gate() if can_wait else (0, None)
+        self._gate, self._free_gate = gate
+        self.filled = bool(self._gate)
 
     def sample_us(self, key: Any, launches: Sequence[BoundLaunch]) -> float:
         """The time from before the first launch to after the last one. The same key, the same launches."""
@@ -61,7 +66,7 @@ class LaunchQueue:
             hip_calls.call(hip.hipEventDestroy, event)
         hip_calls.call(hip.hipStreamDestroy, self._stream)
         if self._gate:
-            hip_calls.free(self._gate)
+            hip_calls.call(self._free_gate, self._gate)
 
     def _recorded(self, launches: Sequence[BoundLaunch]) -> Any:
         """The launches as a graph that can be launched, on the device already."""
@@ -90,9 +95,13 @@ class LaunchQueue:
         self._late = threading.Timer(OPENS_AFTER_S, self._open_late)
         self._late.daemon = True
         self._late.start()
-        hip_calls.call(
-            hip.hipStreamWaitValue32, self._stream, self._gate, self._passed, hip.hipStreamWaitValueGte, 0xFFFFFFFF
-        )
+        try:
+            hip_calls.call(
+                hip.hipStreamWaitValue32, self._stream, self._gate, self._passed, hip.hipStreamWaitValueGte, 0xFFFFFFFF
+            )
+        except hip_calls.HipError:  # of a device that said it could
+            self._open()
+            self.filled = False
 
     def _open(self) -> None:
         if self._late:
@@ -105,8 +114,20 @@ class LaunchQueue:
         ctypes.c_uint32.from_address(self._gate).value = self._passed
 
 
-def _signal() -> int:
-    """Memory that a stream can wait for, which holds 0. Source: HIP's documentation of hipStreamWaitValue32."""
-    address = int(hip_calls.call(hip.hipExtMallocWithFlags, 8, hip.hipMallocSignalMemory))
-    ctypes.c_uint64.from_address(address).value = 0
-    return address
+def _gate() -> tuple[int, Any]:
+    """Memory that a stream can wait for and the host can write, which holds 0, and what frees it; 0: there is none.
+
+    Source: HIP's documentation of hipStreamWaitValue32 and hipHostMalloc.
+    """
+    ways = (
+        (hip.hipExtMallocWithFlags, hip.hipMallocSignalMemory, hip.hipFree),
+        (hip.hipHostMalloc, hip.hipHostMallocMapped | hip.hipHostMallocCoherent, hip.hipHostFree),
+    )
+    for allocate, flags, free in ways:
+        try:
+            address = int(hip_calls.call(allocate, 8, flags))
+        except hip_calls.HipError:
+            continue
+        ctypes.c_uint64.from_address(address).value = 0
+        return address, free
+    return 0, None

@@ -2,6 +2,7 @@
 
 import json
 import shutil
+import sys
 import threading
 from collections.abc import Mapping
 from pathlib import Path
@@ -9,23 +10,34 @@ from types import SimpleNamespace
 from typing import cast
 
 import pytest
+from rich.console import Console
 
 from amdkernel_mcp.bringup import runs
 from amdkernel_mcp.bringup.archive import read_archive, trees_of, write_archive
 from amdkernel_mcp.bringup.looks import LOOKS, activity, cgroup_version, neighbours
 from amdkernel_mcp.bringup.machine import Machine
 from amdkernel_mcp.bringup.probe import Finding, Probe, promises_of
-from amdkernel_mcp.bringup.reading import read_tree
+from amdkernel_mcp.bringup.reading import Tree, read_tree
 from amdkernel_mcp.bringup.run import TRIED, bringup
 from amdkernel_mcp.bringup.runs import Bench, hang
 from amdkernel_mcp.bundled import folder
 from amdkernel_mcp.cli import main
+from amdkernel_mcp.cli.show.machine import show_checks
 from amdkernel_mcp.config import Settings, load_settings
-from amdkernel_mcp.errors import InputError, SandboxError
+from amdkernel_mcp.errors import InputError, SandboxError, ToolchainError
 from amdkernel_mcp.results.bringup import BringupResult, ProbeStatus
+from amdkernel_mcp.results.machine import DoctorCheck, DoctorResult
 
 NODE = "/sys/class/kfd/kfd/topology/nodes/2/properties"
 DEVICE = "/sys/class/drm/renderD128/device"
+LEVEL = "power_dpm_force_performance_level"
+BEFORE_SETUP = {
+    "cgroup": "unknown",
+    "topology": "unknown",
+    "listed": "unknown",
+    "activity": "pass",
+    "performance": "pass",
+}
 UNIQUE = 0x1A2B3C4D5E6F7000
 
 
@@ -73,6 +85,31 @@ def test_a_partition_has_the_bus_number_of_another_one_in_the_same_pci_domain(
     machine = cast(Machine, machine_of("location_id 49408\ndomain 0\n", other))
     assert neighbours(machine).found == found
     assert activity(machine).found.startswith(f"no gpu_busy_percent: {kind}")
+
+
+def test_a_machine_before_its_set_up_is_looked_at_by_its_host_and_the_remedy_is_said_once(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """The third step of docs/bringup.md: nothing was sent yet, and one must know whether it is worth it."""
+    host = machine_of("location_id 49408\ndomain 0\ngfx_target_version 90402\nsimd_per_cu 4\ndevice_id 29857\n")
+    files = {f"{DEVICE}/{name}": {"text": text} for name, text in (("gpu_busy_percent", "3"), (LEVEL, "auto"))}
+    host.tree("host").files.update(files)
+
+    def tree(reader: str) -> Tree:
+        if reader != "host":
+            raise ToolchainError("the sandbox image has not been built", hint="`amdkernel setup --host mx9` builds it")
+        return cast(Tree, host.tree(reader))
+
+    machine = SimpleNamespace(**vars(host) | {"has_containers": True, "tree": tree, "host": "mx9"})
+    found = {look.id: look.run(cast(Machine, machine)) for look in LOOKS if look.id in BEFORE_SETUP}
+    assert {name: each.status for name, each in found.items()} == BEFORE_SETUP
+    assert found["listed"].found.endswith("by the files of the host: mx9:0 MI300X, 38 of 304 CUs (gfx942)")
+    assert found["activity"].found.startswith("3 % busy")
+    checks = [
+        DoctorCheck(name=name, status="warning", found=each.found, remedy=each.next) for name, each in found.items()
+    ]
+    show_checks(Console(file=sys.stdout, width=200), DoctorResult(ok=True, checks=checks))
+    assert capsys.readouterr().out.count("see the probe `image`") == 1
 
 
 def test_gpus_without_a_place_on_a_bus_are_not_partitions_of_one() -> None:

@@ -3,6 +3,7 @@
 A file that the driver refuses to read is a folder here: cat fails on it for root as well.
 """
 
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -148,6 +149,17 @@ def test_a_partition_has_its_processes_alone(tree: Tree) -> None:
     assert state.text == "activity not known, memory in use not known, no process"
     tree.process(906, vram={MINE: 4096})
     assert why_busy(tree.seen()) == "other processes use the GPU: 906"
+
+
+@pytest.mark.parametrize(("second", "partitions"), [(0xC101, 2), (0x1000C100, 2), (0xD100, 1)])
+def test_the_partitions_of_a_device_are_counted_however_the_driver_numbers_them(
+    tree: Tree, second: int, partitions: int
+) -> None:
+    nodes = tree.root / "sys/class/kfd/kfd/topology/nodes"
+    gpus = [file for file in sorted(nodes.glob("*/properties")) if "drm_render_minor 0" not in file.read_text()]
+    for file, place in zip(gpus[:2], (0xC100, second), strict=True):
+        file.write_text(re.sub(r"location_id \d+", f"location_id {place}", file.read_text()))
+    assert tree.seen().partitions == partitions
 
 
 @pytest.mark.parametrize(("enabled", "display"), [("enabled", True), ("disabled", False)])

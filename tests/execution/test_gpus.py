@@ -6,7 +6,7 @@ import pytest
 
 from amdkernel_mcp.config import load_settings
 from amdkernel_mcp.errors import TargetError, UnknownTargetError
-from amdkernel_mcp.execution.gpus import DeviceNode, Gpu, arch_of, device_of, gpus_of, id_of, local_gpus
+from amdkernel_mcp.execution.gpus import DeviceNode, Gpu, arch_of, device_of, gpus_of, id_of, local_gpus, place_of
 from amdkernel_mcp.execution.targets import find_target, list_targets
 from amdkernel_mcp.hardware.specs import gpu_by_name
 
@@ -71,6 +71,8 @@ def test_a_gpu_is_called_by_its_device_id_and_cus(
 
 PARTITION = {"gfx_target_version": 90402, "device_id": 0x74A1, "simd_count": 152, "simd_per_cu": 4, "domain": 0}
 OWN = "1a2b3c4d5e6f7000"
+# kfd_topology_add_device: the number of the partition is in the bits of the function; in 2024 in the highest ones.
+PLACES = ([0xC100, 0xC101], [0xC100, 0x1000C100])
 
 
 @pytest.mark.parametrize("of_the_driver", [
@@ -78,13 +80,23 @@ OWN = "1a2b3c4d5e6f7000"
     [0xAAAA000011112222, 0xBBBB000011112222],  # newer ones: that of an XCD
     [0, 0],
 ])  # fmt: skip
-def test_the_id_of_a_partition_survives_a_driver_that_numbers_it_anew(of_the_driver: list[int]) -> None:
+@pytest.mark.parametrize("places", PLACES)
+def test_the_id_of_a_partition_survives_a_driver_that_numbers_it_anew(
+    of_the_driver: list[int], places: list[int]
+) -> None:
     nodes = [
-        PARTITION | {"drm_render_minor": 128 + n, "location_id": 0xC100, "unique_id": number}
-        for n, number in enumerate(of_the_driver)
+        PARTITION | {"drm_render_minor": 128 + n, "location_id": place, "unique_id": number}
+        for n, (number, place) in enumerate(zip(of_the_driver, places, strict=True))
     ]
     gpus = gpus_of(nodes, numbers={128: OWN})
     assert [id_of(gpu, "gpu1") for gpu in gpus] == [f"{OWN}-0", f"{OWN}-1"]
+
+
+def test_functions_of_one_slot_are_partitions_of_what_can_be_partitioned_alone() -> None:
+    """A virtual machine may put two Radeons at one slot."""
+    pair = [{"location_id": place, "domain": 0, "gfx_target_version": 110000} for place in (0x0300, 0x0301)]
+    assert place_of(pair[0]) != place_of(pair[1])
+    assert place_of(PARTITION | {"location_id": 0}) is None
 
 
 def test_the_id_of_a_whole_gpu_is_the_number_of_its_device_then_that_of_the_topology_then_its_place() -> None:

@@ -16,6 +16,9 @@ from amdkernel_mcp.execution.runner.rocprofv3_errors import cause_of
         ("Driver/Kernel version does not support locking device 1.", "too old", "amdgpu driver"),
         ("error code 38 :: Request exceeds the capabilities of the hardware", "more counters than", "pmc-check"),
         ("Unable to find all counters for agent 1 (gpu-0, gfx1101). Missing: [A]", "does not know", "newer ROCm"),
+        # ROCm/rocprofiler-sdk issue 148 (gfx1036 next to gfx1100), ROCm/rocm-systems issue 2169 (gfx1151).
+        ("terminate called: std::out_of_range\n  what():  unordered_map::at", "inside the CPU", "newer ROCm"),
+        ("Error Calling hsa_iterate_agents: HSA_STATUS_ERROR: A generic error", "no counters for", "newer ROCm"),
         ("hipErrorNoDevice: no ROCm-capable device is detected", "sees no GPU", "HIP_VISIBLE_DEVICES"),
     ],
 )  # fmt: skip

@@ -21,7 +21,7 @@ from amdkernel_mcp.config import load_settings
 from amdkernel_mcp.debian import Release
 from amdkernel_mcp.errors import SandboxError, ToolchainError
 from amdkernel_mcp.execution.docker.daemon import Daemon, connect
-from amdkernel_mcp.execution.setup import build, send
+from amdkernel_mcp.execution.setup import build, parts, send
 from amdkernel_mcp.execution.setup.rootfs import DebianSystem
 
 MB = 10**6
@@ -40,7 +40,7 @@ def home(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Ite
     request.getfixturevalue("gpu1")
     name = f".cache/amdkernel/test-{secrets.token_hex(4)}"
     monkeypatch.setattr(send, "FOLDER", name)
-    monkeypatch.setattr(send, "_WAITS_S", (0.0, 0.0))
+    monkeypatch.setattr(send, "WAITS_S", (0.0, 0.0))
     yield Path.home() / name
     subprocess.run(["rm", "-rf", Path.home() / name], check=True)
 
@@ -112,13 +112,6 @@ def test_what_is_kept_to_be_sent_is_whole_or_not_there(tmp_path: Path) -> None:
     assert zlib.decompress(packed, 31) == b"some" + b" text " * 10_000
 
 
-def test_a_stream_of_unknown_size_says_how_much_was_sent(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(send, "_SAID_EVERY_S", 0.0)
-    said: list[str] = []
-    assert b"".join(send.with_rate([b"x" * MB, b"y" * MB], said.append)) == b"x" * MB + b"y" * MB
-    assert [line.split(",")[0] for line in said] == ["sent 1 MB", "sent 2 MB", "sent 2 MB; Docker there imports it"]
-
-
 @pytest.fixture
 def daemon() -> Iterator[Daemon]:
     opened = connect(load_settings().docker_host)
@@ -128,13 +121,20 @@ def daemon() -> Iterator[Daemon]:
 
 @pytest.mark.thorough
 @pytest.mark.sandbox
-@pytest.mark.parametrize("url", ["ssh://gpu1", "tcp://gpu1:2375", None])
-def test_the_image_that_is_made_is_the_same_on_every_way(
-    url: str | None, tmp_path: Path, home: Path, daemon: Daemon, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("url", "has_client"), [("ssh://gpu1", True), ("ssh://gpu1", False), ("tcp://gpu1:2375", False), (None, False)]
+)
+def test_the_image_that_is_made_has_the_same_files_on_every_way(
+    url: str | None,
+    has_client: bool,
+    tmp_path: Path,
+    home: Path,
+    daemon: Daemon,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     content = io.BytesIO()
     with tarfile.open(fileobj=content, mode="w") as archive:
-        member = tarfile.TarInfo("etc/hostname")
+        member = tarfile.TarInfo("etc/forky")
         member.size = 6
         archive.addfile(member, io.BytesIO(b"forky\n"))
     raw = content.getvalue()
@@ -148,6 +148,7 @@ def test_the_image_that_is_made_is_the_same_on_every_way(
         def __exit__(self, *_: object) -> None: ...
 
     monkeypatch.setattr(build, "root_file_system", lambda *_: Pieces())
+    monkeypatch.setattr(build, "imports_files", lambda _: has_client)
     system = DebianSystem(
         "7.2", (Release("http://one.example/debian", "forky", None, datetime(2026, 10, 30, tzinfo=UTC)),)
     )
@@ -155,10 +156,21 @@ def test_the_image_that_is_made_is_the_same_on_every_way(
     name = f"amdkernel-sent-{secrets.token_hex(4)}:1"
     try:
         image = build._import(daemon, name, system, settings, lambda _: None, url)
-        assert image.attrs["RootFS"]["Layers"] == [f"sha256:{hashlib.sha256(raw).hexdigest()}"]
+        if url is None or has_client:
+            assert image.attrs["RootFS"]["Layers"] == [f"sha256:{hashlib.sha256(raw).hexdigest()}"]
+        made_of_it = daemon.client.containers.create(name, command=["true"], network_mode="none")
+        try:
+            sent = io.BytesIO(b"".join(made_of_it.get_archive("/etc/forky")[0]))
+        finally:
+            made_of_it.remove()
+        with tarfile.open(fileobj=sent) as archive:
+            file = archive.extractfile("forky")
+            assert file is not None
+            assert file.read() == b"forky\n"
         assert image.labels[build.SUITES] == "forky 2026-10-30T00:00:00Z"
         assert made == ["rootfs"]
         assert not list(home.glob("*")), "what arrived is removed"
         assert not list((tmp_path / "cache").rglob("*.tar.gz")), "what was sent is removed"
+        assert not daemon.client.containers.list(all=True, filters={"name": parts.SENDING})
     finally:
         daemon.client.images.remove(name, force=True)

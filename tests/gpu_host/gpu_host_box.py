@@ -12,11 +12,14 @@ import shutil
 import subprocess
 import sys
 import tarfile
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from sysfs import EMPTY, HIVE, sysfs
+
+from amdkernel_mcp.config import Settings, load_settings
 
 HERE = Path(__file__).parent
 USER, RENDER, DOCKER = 1000, 44110, 998
@@ -97,6 +100,33 @@ class GpuHost:
         """Remove the container with its volume, and the image."""
         _docker("rm", "--force", "--volumes", self.name)
         _docker("rmi", f"{self.name}:1")
+
+
+def refusal(host: GpuHost, *arguments: str, code: int = 3) -> tuple[str, str]:
+    """Message and hint of a command that fails, by default because of the infrastructure."""
+    ended = host.amdkernel(*arguments, "--json")
+    assert ended.returncode == code, ended.stdout + ended.stderr
+    error = json.loads(ended.stdout)["error"]
+    return error["message"], error["hint"]
+
+
+@contextlib.contextmanager
+def changed(host: GpuHost, break_it: str, repair_it: str) -> Iterator[None]:
+    host.inside("sh", "-c", break_it)
+    try:
+        yield
+    finally:
+        host.inside("sh", "-c", repair_it)
+
+
+def no_container_is_left(host: GpuHost) -> None:
+    """Waits for the end of what is being removed, up to the time limit of the tests."""
+    while host.containers():
+        time.sleep(0.2)
+
+
+def settings_of(host: GpuHost) -> Settings:
+    return load_settings(environ=host.environment)
 
 
 def start_gpu_host(

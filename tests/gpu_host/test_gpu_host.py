@@ -3,7 +3,6 @@
 One file, because each worker of the tests has a box of its own.
 """
 
-import contextlib
 import gc
 import json
 import re
@@ -13,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from gpu_host_box import USER, GpuHost
+from gpu_host_box import USER, GpuHost, changed, no_container_is_left, refusal, settings_of
 from gpu_host_sources import HANGS, PROGRAM, TUNABLE, TWO_LINES
 from host_faults import FAULTS, Fault
 from trees import HERE as TREES
@@ -21,9 +20,9 @@ from trees import served, tree_of, tree_of_archive, with_docker
 
 from amdkernel_mcp.bringup.archive import read_archive, trees_of
 from amdkernel_mcp.bringup.instructions import compared
+from amdkernel_mcp.bringup.looks import LOOKS
 from amdkernel_mcp.bringup.machine import Machine
 from amdkernel_mcp.checking.options import CheckOptions
-from amdkernel_mcp.config import Settings, load_settings
 from amdkernel_mcp.engine.engine import Engine
 from amdkernel_mcp.engine.verbs.benchmark import Benchmark
 from amdkernel_mcp.engine.verbs.check import Check
@@ -53,12 +52,6 @@ SHOWN = [
     "echo refused >&2;"
     "ls /dev/dri 2>/dev/null | wc -l >&2; mknod /tmp/node c 226 128 2>/dev/null && echo made >&2 || echo refused >&2",
 ]
-
-
-def no_container_is_left(host: GpuHost) -> None:
-    """Waits for the end of what is being removed, up to the time limit of the tests."""
-    while host.containers():
-        time.sleep(0.2)
 
 
 def test_setup_that_has_been_done_is_not_done_again(gpu_host: GpuHost) -> None:
@@ -261,10 +254,6 @@ def test_a_tunnel_that_ended_is_opened_again(gpu_host: GpuHost, monkeypatch: pyt
         gc.collect()  # while these warnings are ignored
 
 
-def settings_of(host: GpuHost) -> Settings:
-    return load_settings(environ=host.environment)
-
-
 def opened_here(host: GpuHost, monkeypatch: pytest.MonkeyPatch) -> Sandboxes:
     """The sandboxes of this process, with the box as `gpu1`."""
     monkeypatch.setenv("PATH", host.environment["PATH"])
@@ -274,23 +263,6 @@ def opened_here(host: GpuHost, monkeypatch: pytest.MonkeyPatch) -> Sandboxes:
 # ---- a host that is not as it should be: the box is broken and repaired ----
 
 CHECK = ("check", "vector_add", NAIVE, "--target", "gpu1:0")
-
-
-def refusal(host: GpuHost, *arguments: str, code: int = 3) -> tuple[str, str]:
-    """Message and hint of a command that fails, by default because of the infrastructure."""
-    ended = host.amdkernel(*arguments, "--json")
-    assert ended.returncode == code, ended.stdout + ended.stderr
-    error = json.loads(ended.stdout)["error"]
-    return error["message"], error["hint"]
-
-
-@contextlib.contextmanager
-def changed(host: GpuHost, break_it: str, repair_it: str) -> Iterator[None]:
-    host.inside("sh", "-c", break_it)
-    try:
-        yield
-    finally:
-        host.inside("sh", "-c", repair_it)
 
 
 def test_a_key_that_the_host_does_not_know_is_named_by_ssh(bare_gpu_host: GpuHost) -> None:
@@ -381,8 +353,6 @@ def test_a_gpu_that_the_host_does_not_have_is_answered_with_those_it_has(gpu_hos
     assert hint == "known are gpu1:0, gpu1:1"
 
 
-# ---- bring-up ----
-
 EMULATOR_TESTS = Path(__file__).parents[1] / "sandbox/emulator"
 BRINGUP = ("bringup", "gpu1:0", "--watch", "0")
 
@@ -453,16 +423,20 @@ def test_a_constructed_machine_is_listed_checks_benchmarks_and_profiles_as_it_sh
 
 @pytest.mark.soak
 def test_the_archive_of_a_bringup_is_a_machine_that_the_box_can_be(gpu_host: GpuHost, tmp_path: Path) -> None:
-    look = ("--only", "cgroup", "--only", "topology", "--only", "activity")
     suspended = tree_of(TREES / "rx7900xtx_suspended.toml")
     with served(gpu_host, suspended):
-        first = gpu_host.answer(*BRINGUP, *look, "--to", str(tmp_path / "first"))
+        first = gpu_host.answer(*BRINGUP, "--to", str(tmp_path / "first"))
     recorded = tree_of_archive(Path(first["archive"]))
     with served(gpu_host, recorded):
-        second = gpu_host.answer(*BRINGUP, *look, "--to", str(tmp_path / "second"))
-    found = [[(probe["status"], probe["found"]) for probe in answer["probes"]] for answer in (first, second)]
+        second = gpu_host.answer(*BRINGUP, "--to", str(tmp_path / "second"))
+    looks = {probe.id for probe in LOOKS} - {"line", "disk"}  # those are of the box and of the minute
+    found = [
+        {each["id"]: (each["status"], each["found"] if each["id"] in looks | {"counters"} else "") for each in probes}
+        for probes in (first["probes"], second["probes"])
+    ]
     assert found[0] == found[1]
-    assert "suspended: it counts as idle, and its activity answers EPERM" in found[1][-1][1]
+    assert first["promises"] == second["promises"]
+    assert "suspended: it counts as idle, and its activity answers EPERM" in found[1]["activity"][1]
 
 
 def test_instructions_run_on_the_gpu_and_a_difference_is_named(

@@ -112,6 +112,18 @@ def test_a_process_leaves_files_only_where_it_ends_through_exit_and_was_not_fork
     assert len(list(tmp_path.glob("out_*_kernel_trace.csv"))) == written, ended.stderr
 
 
+def test_a_trace_has_kernels_that_no_expression_asked_for_and_counters_have_not(
+    rocprofv3: Path, tmp_path: Path
+) -> None:
+    program = tmp_path / "program.py"
+    program.write_text(f"{LAUNCH}launch()")
+    for what, kernels in ((["--kernel-trace"], 2), (["--pmc", "SQ_WAVES"], 0)):
+        words = (*START, "--kernel-include-regex", "another", *what, "--", sys.executable, str(program))
+        assert run(rocprofv3, *words, into=tmp_path / what[0]).returncode == 0
+        [file] = (tmp_path / what[0]).iterdir()
+        assert file.read_text().count("\n") == 1 + kernels, file.read_text()
+
+
 def test_a_pass_of_the_counters_that_a_release_lacks_is_refused_as_a_whole(rocprofv3: Path) -> None:
     planned = commands("gfx1201", folder="{folder}", program=["true"], kernels=["k"])
     ended = [run(rocprofv3, *command[1:], arch="gfx1201") for command in planned]

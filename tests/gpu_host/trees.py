@@ -8,6 +8,7 @@ make of it. An archive of a bring-up is such a machine as well.
 import contextlib
 import errno
 import io
+import json
 import os
 import re
 import tarfile
@@ -23,6 +24,7 @@ from gpu_host_box import RENDER, GpuHost
 from sysfs import sysfs
 
 from amdkernel_mcp.bringup.archive import read_archive, trees_of
+from amdkernel_mcp.execution.gpus import arch_of
 
 HERE = Path(__file__).parent / "trees"
 KFD = "class/kfd/kfd"
@@ -32,6 +34,8 @@ AS_OTHER_DAEMON = "/machine/docker-as-rootless {}; until [ -S /run/docker.sock ]
 AS_ITSELF = "kill $(cat /run/as-rootless.pid); mv -f /run/docker-with-root.sock /run/docker.sock"
 EACH_KIND = ("rx7900xt_suspended",)  # what is least like the box itself
 _EMPTY = (f"{KFD}/proc", "fs/cgroup")
+COUNTERS = "module/rocprofv3_in_a_box/avail"
+"""What the profiler of the box lists in place of the counters that it knows."""
 
 
 @dataclass(frozen=True)
@@ -47,10 +51,14 @@ class Tree:
     daemon: str = ""
     """What its Docker daemon says of its users: `rootless`, `userns`, or nothing. `none`: there is no daemon."""
     expected: Mapping[str, Any] = field(default_factory=dict)
+    nodes: Mapping[str, tuple[int, bool]] | None = None
+    """Of each device node its permissions and whether it is root's group's; None: one for each GPU, of its group."""
 
     @property
     def minors(self) -> list[int]:
         """Of the render nodes."""
+        if self.nodes is not None:
+            return sorted(int(path.rpartition("renderD")[2]) for path in self.nodes if "/renderD" in path)
         found = (re.search(r"^drm_render_minor (\d+)$", text, re.MULTILINE) for text in self.files.values())
         return sorted({int(each[1]) for each in found if each and int(each[1])})
 
@@ -88,16 +96,52 @@ def with_docker() -> Iterator[ParameterSet]:
 
 
 def tree_of_archive(path: Path) -> Tree:
-    """What the host of a recorded machine read, with the errnos that its container with the right to look got."""
-    trees = trees_of(read_archive(path))
-    host, looking = trees["host"], trees["rule"]
+    """What the host of a recorded machine read, the errnos that it and its container with the right to look got, its
+    device nodes, what its Docker says of its users, and the counters that its rocprofv3 listed.
+
+    What KFD refuses by the devices cgroup is not an errno of the tree: the box refuses it by the same rule.
+    """
+    kept = read_archive(path)
+    trees = trees_of(kept)
+    host, looking = trees["host"], trees.get("rule", trees["host"])
     files = {name.removeprefix("/sys/"): str(entry["text"]) for name, entry in host.files.items() if "text" in entry}
     errnos = {
         name.removeprefix("/sys/"): getattr(errno, str(entry["errno"]))
-        for name, entry in looking.files.items()
-        if "errno" in entry and entry["errno"] != "ENOENT" and "*" not in name
+        for reader in (host, looking)
+        for name, entry in reader.files.items()
+        if entry.get("errno", "ENOENT") != "ENOENT"
+        and "*" not in name
+        and not (_of_node(name) and "text" in host.files[name])
     }
-    return Tree(files | {name: "" for name in errnos if name not in files}, errnos)
+    if looking.refused() > host.refused():
+        files["module/cgroup_in_a_box/behaviour"] = "no rules\n"
+    if "counters.txt" in kept:
+        files[COUNTERS] = kept["counters.txt"].decode()
+    nodes = {
+        name: (int(entry["mode"]), entry["gid"] == 0)
+        for name, entry in host.nodes.items()
+        if "mode" in entry and "/card" not in name
+    }
+    versions = [node["gfx_target_version"] for node in host.gpus()]
+    return Tree(
+        files | {name: "" for name in errnos if name not in files},
+        errnos,
+        arch_of(versions[0]) if versions else "gfx942",
+        daemon=_daemon(json.loads(kept.get("docker_info.json", b"{}"))),
+        nodes=nodes,
+    )
+
+
+def _of_node(path: str) -> bool:
+    return "/topology/nodes/" in path
+
+
+def _daemon(info: Mapping[str, Any]) -> str:
+    """As the file of a constructed machine calls it."""
+    if not info:
+        return "none"
+    said = " ".join(info.get("SecurityOptions") or [])
+    return next((kind for kind in ("rootless", "userns") if f"name={kind}" in said), "")
 
 
 def serve(host: GpuHost, tree: Tree) -> None:
@@ -115,12 +159,22 @@ def serve(host: GpuHost, tree: Tree) -> None:
             member = tarfile.TarInfo(name)
             member.mode, member.size = 0o644, len(text.encode())
             archive.addfile(member, io.BytesIO(text.encode()))
-    nodes = " ".join(map(str, tree.minors))
+    made = "".join(
+        f"[ -e {path} ] || mknod {path} c 240 {path.rpartition('D')[2]}; chmod {mode:o} {path}; chgrp {group} {path}\n"
+        for path, mode, group in _device_nodes(tree)
+    )
     script = f"""set -e
-rm -rf /machine/sys/class /machine/sys/module/amdgpu /dev/dri/renderD*
+rm -rf /machine/sys/class /machine/sys/module/amdgpu /machine/sys/{COUNTERS} /dev/dri/renderD*
 tar -C /machine -x
-for minor in {nodes}; do mknod -m 660 /dev/dri/renderD$minor c 240 $minor; chgrp render /dev/dri/renderD$minor; done"""
+{made}"""
     host.inside("sh", "-c", script, stdin=buffer.getvalue())
+
+
+def _device_nodes(tree: Tree) -> list[tuple[str, int, str]]:
+    """Path, permissions and group of each device node."""
+    if tree.nodes is not None:
+        return [(path, mode, "root" if roots else "render") for path, (mode, roots) in sorted(tree.nodes.items())]
+    return [(path, 0o660, "render") for path in ("/dev/kfd", *(f"/dev/dri/renderD{n}" for n in tree.minors))]
 
 
 def lay_out(tree: Tree, root: Path, *, hidden: Collection[int] = ()) -> None:
@@ -138,11 +192,13 @@ def lay_out(tree: Tree, root: Path, *, hidden: Collection[int] = ()) -> None:
         file.parent.mkdir(parents=True, exist_ok=True)
         file.mkdir() if path in refused or path in tree.errnos else file.write_text(text)
     (root / "dev/dri").mkdir(parents=True)
-    for name in ("kfd", *(f"dri/renderD{minor}" for minor in tree.minors if minor not in hidden)):
-        (root / "dev" / name).touch()
-        (root / "dev" / name).chmod(0o660)
-        if os.geteuid() == 0:
-            os.chown(root / "dev" / name, 0, RENDER)
+    for path, mode, group in _device_nodes(tree):
+        if int(path.rpartition("D")[2] or 0 if "renderD" in path else 0) not in hidden:
+            node = root / path.removeprefix("/")
+            node.touch()
+            node.chmod(mode)
+            if os.geteuid() == 0:
+                os.chown(node, 0, 0 if group == "root" else RENDER)
 
 
 @contextlib.contextmanager

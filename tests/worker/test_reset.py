@@ -1,6 +1,7 @@
 """The reset of a GPU: a stand-in for AMD's tool, which is a real program, on a tree of the driver's files."""
 
 import os
+import re
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
@@ -56,6 +57,19 @@ def test_the_tool_gets_the_pci_address_of_the_gpu(machine: Machine) -> None:
     assert machine.reset() == (0, "GPU: 0000:d1:00.0 GPU_RESET: Successfully reset GPU")
     assert machine.resets == ["0000:d1:00.0"]
     assert (machine.root / "sys/class/drm/renderD129/device/mem_info_vram_used").read_text() == f"{298 << 20}\n"
+
+
+@pytest.mark.parametrize("place", [0xD103, 0x3000D100])
+def test_a_partition_has_the_address_of_its_device_and_the_others_must_be_offered(machine: Machine, place: int) -> None:
+    nodes = "class/kfd/kfd/topology/nodes"
+    for number, own in ((2, 0xD100), (10, place)):
+        file = machine.root / f"sys/{nodes}/{number}/properties"
+        text = re.sub(r"hive_id \d+", "hive_id 0", file.read_text())
+        file.write_text(re.sub(r"location_id \d+", f"location_id {own}", text))
+    assert machine.reset()[0] == 0
+    assert machine.resets == ["0000:d1:00.0"]
+    with pytest.raises(TargetError, match=r"its device, which is reset as a whole, has partitions .*: renderD128"):
+        machine.reset(offered=[GPUS[1]])
 
 
 @pytest.mark.parametrize("gpu", [51140, 51141])

@@ -37,6 +37,6 @@ def show_bringup(console: Console, result: BringupResult) -> None:
     verdicts = [
         Text.assemble(f"{name} ", (status, f"bold {_VERDICTS[status]}")) for name, status in result.promises.items()
     ]
-    console.print(Text(f"\n{result.target}: ").append(Text(", ").join(verdicts)))
+    console.print(Text(f"\n{result.target}, in {result.seconds:.0f} s: ").append(Text(", ").join(verdicts)))
     if result.archive:
         parts.print_whole(console, Text(f"archive, without names, addresses and serial numbers: {result.archive}"))

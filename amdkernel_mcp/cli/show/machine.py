@@ -40,9 +40,12 @@ def show_checks(console: Console, result: DoctorResult) -> None:
         mark, style = _MARKS[check.status]
         table.add_row(Text(mark, f"bold {style}"), check.name, Text(check.found, "" if check.status == "ok" else style))
     console.print(table)
-    remedies = [check for check in result.checks if check.remedy and check.status != "ok"]
-    for check in remedies:
-        remedy = (check.remedy or "", "bold cyan")
-        parts.print_whole(console, Text.assemble(("\n→ ", "bold"), f"{check.name}: ", remedy))
+    remedies: dict[str, list[str]] = {}
+    for check in result.checks:
+        if check.remedy and check.status != "ok":
+            remedies.setdefault(check.remedy, []).append(check.name)
+    for remedy, names in remedies.items():
+        text = Text.assemble(("\n→ ", "bold"), f"{', '.join(names)}: ", (remedy, "bold cyan"))
+        parts.print_whole(console, text)
     if result.ok:
         console.print(Text("\nready", "bold green"))

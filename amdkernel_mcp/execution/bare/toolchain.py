@@ -49,7 +49,9 @@ def find_toolchain(environ: Mapping[str, str] | None = None) -> Toolchain:
 
 def _candidates(environ: Mapping[str, str]) -> Iterator[Path]:
     roots = [Path(environ["ROCM_PATH"])] if environ.get("ROCM_PATH") else []
+    # ROCm 10 lies in /opt/rocm/core-N; only a package that may be missing links /opt/rocm/bin to it.
     roots += [Path("/opt/rocm"), *sorted(Path("/opt").glob("rocm-*"), reverse=True)]
+    roots += sorted(Path("/opt/rocm").glob("core*"), reverse=True)
     seen: set[Path] = set()
     on_path = shutil.which("hipcc", path=environ.get("PATH", os.defpath))
     for hipcc in [*(root / "bin" / "hipcc" for root in roots), *([Path(on_path)] if on_path else [])]:

@@ -17,7 +17,7 @@ from amdkernel_mcp.execution.docker.stream import Stream
 if TYPE_CHECKING:
     from docker import DockerClient
 
-    from amdkernel_mcp.execution.docker.tunnel import Tunnel
+    from amdkernel_mcp.execution.docker.shared_tunnel import SharedTunnel
 
 
 def start_command() -> str:
@@ -44,7 +44,7 @@ def _start_hint() -> str:
 class Daemon:
     """A daemon that answered. Thread-safe."""
 
-    def __init__(self, url: str, *, tunnel: "Tunnel | None" = None) -> None:
+    def __init__(self, url: str, *, tunnel: "SharedTunnel | None" = None) -> None:
         self.url = url
         self._tunnel = tunnel
 
@@ -141,16 +141,23 @@ def connect(url: str | None) -> Daemon:
 
 
 def _connect_through_ssh(url: str) -> Daemon:
-    from amdkernel_mcp.execution.docker.tunnel import open_tunnel, plain_ssh
+    from amdkernel_mcp.execution.docker.shared_tunnel import shared_tunnel
+    from amdkernel_mcp.execution.docker.tunnel import plain_ssh
 
-    tunnel = open_tunnel(url)
-    try:
-        return _answering(Daemon(tunnel.url, tunnel=tunnel))
-    except SandboxError:  # sshd accepts the tunnel, and only then opens the socket: it says nothing about the reason
-        raise SandboxError(
-            f"the Docker daemon of {url} does not answer: it is not running, or your user there may not use its socket",
-            hint=f"try `{plain_ssh(url)} docker info`",
-        ) from None
+    while True:
+        tunnel = shared_tunnel(url)
+        try:
+            return _answering(Daemon(tunnel.url, tunnel=tunnel))
+        except SandboxError:
+            # sshd accepts the tunnel, and only then opens the socket: it says nothing about the reason.
+            tunnel.discard()
+            if tunnel.was_open:  # the line may be cut, and ssh not know it yet
+                continue
+            raise SandboxError(
+                f"the Docker daemon of {url} does not answer: it is not running, or your user there may not use its "
+                "socket",
+                hint=f"try `{plain_ssh(url)} docker info`",
+            ) from None
 
 
 def _answering(daemon: Daemon) -> Daemon:

@@ -21,11 +21,18 @@ DATE, SUITES = "amdkernel.date", "amdkernel.suites"
 # The HIP releases that Debian has; the first is taken where the settings leave the choice and the mirror has it.
 HIP_RELEASES = ("7.2", "6.4")
 TORCH = "amdkernel-torch"
+ROCM = "rocm-"
+"""Before the release in the setting `hip`, where AMD's packages are asked for."""
 
 
 def hip_release(settings: Settings) -> str:
     """The HIP release that these settings ask for; the newest where they leave the choice."""
     return HIP_RELEASES[0] if settings.hip == "auto" else settings.hip
+
+
+def is_of_amd(settings: Settings) -> bool:
+    """Whether the base image is one of Ubuntu with AMD's packages, which Docker makes."""
+    return not settings.image and settings.hip.startswith(ROCM)
 
 
 def settled(daemon: Daemon, settings: Settings) -> Settings:
@@ -41,9 +48,14 @@ def base_name(settings: Settings) -> str:
     if settings.image:
         return settings.image
     hip = hip_release(settings)
-    digest = hashlib.sha256(f"{settings.debian_suite} {hip}".encode())
-    for name in ("packages.txt", "leave-out.txt", f"hip-{hip}.txt", f"hip-{hip}.pref"):
-        digest.update((folder("sandbox") / "image" / "debian" / name).read_bytes())
+    if is_of_amd(settings):
+        digest, lists = hashlib.sha256(hip.encode()), "rocm"
+        names: tuple[str, ...] = ("Dockerfile", "install.sh", "packages.txt", f"{hip}.txt")
+    else:
+        digest, lists = hashlib.sha256(f"{settings.debian_suite} {hip}".encode()), "debian"
+        names = ("packages.txt", "leave-out.txt", f"hip-{hip}.txt", f"hip-{hip}.pref")
+    for name in names:
+        digest.update((folder("sandbox") / "image" / lists / name).read_bytes())
     return f"amdkernel-base:{digest.hexdigest()[:16]}"
 
 

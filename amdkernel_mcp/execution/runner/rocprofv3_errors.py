@@ -37,6 +37,10 @@ _CAUSES: tuple[tuple[re.Pattern[str], Cause], ...] = tuple(
         (r"unable to find all counters|no counter of \S+ is called",
          "this rocprofv3 does not know a counter of the pass",
          "use the image of a newer ROCm (7.0 or later) in the setting `image`"),
+        (r"unordered_map::at|hsa_ven_amd_aqlprofile_get_info|hsa_iterate_agents: HSA_STATUS_ERROR",
+         "this rocprofv3 has no counters for a GPU that it sees, such as the one inside the CPU, and aborts",
+         "use the image of a newer ROCm in the setting `image` or `hip`; without containers, switch the integrated GPU "
+         "off"),
         (r"could not be locked for profiling|CAP_PERFMON\S* is not set|capability SYS_PERFMON",
          "rocprofv3 may not lock the GPU: its counts are right only while no other process profiles there",
          "let nothing else profile this GPU; or run `rocprofv3` yourself with `docker run --cap-add=PERFMON`, a "

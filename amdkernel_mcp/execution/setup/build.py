@@ -26,6 +26,7 @@ from amdkernel_mcp.execution.docker.image import (
     base_name,
     find_image,
     image_name,
+    is_of_amd,
     sandbox_image_id,
     settled,
     torch_base_name,
@@ -38,7 +39,8 @@ from amdkernel_mcp.execution.docker.reaper import remove
 from amdkernel_mcp.execution.hip_python import hip_python, pinned_wheels
 from amdkernel_mcp.execution.layers import IMAGE_STEPS, SETUP_HINT, TRITON_STEP, Step, step_files, step_name
 from amdkernel_mcp.execution.open_sandbox import docker_url, uses_no_containers
-from amdkernel_mcp.execution.setup.docker_build import build_from
+from amdkernel_mcp.execution.setup.docker_build import UBUNTU, build_from
+from amdkernel_mcp.execution.setup.parts import keep_parts, send_parts
 from amdkernel_mcp.execution.setup.rootfs import (
     WITHOUT_MMDEBSTRAP,
     DebianSystem,
@@ -47,7 +49,7 @@ from amdkernel_mcp.execution.setup.rootfs import (
     root_file_system,
     torch_system,
 )
-from amdkernel_mcp.execution.setup.send import compressed, imports_files, keep_compressed, send_and_import, with_rate
+from amdkernel_mcp.execution.setup.send import imports_files, keep_compressed, send_and_import
 from amdkernel_mcp.file_lock import locked
 from amdkernel_mcp.kept_values import name_of
 from amdkernel_mcp.progress import Progress
@@ -216,8 +218,8 @@ def _base(daemon: Daemon, settings: Settings, progress: Progress, debian: str | 
         progress(f"pulling {name}")
         with docker_errors(f"the image {name} is not on this machine and cannot be pulled"):
             return daemon.client.images.pull(*_name_and_tag(name))
-    if debian:
-        return build_from(debian, daemon, name, settings, progress)
+    if debian or is_of_amd(settings):
+        return build_from(debian or UBUNTU, daemon, name, settings, progress)
     if not find_tool():
         raise ToolchainError("mmdebstrap is not installed", hint=WITHOUT_MMDEBSTRAP)
     return _import(daemon, name, debian_system(settings), settings, progress, url)
@@ -228,25 +230,31 @@ def _import(
 ) -> "Image":
     """The image `name` made from a Debian system, on the daemon of `url`.
 
-    Over ssh the root file system is sent as a compressed file, which is continued after a cut line, also by the next
-    set-up: until it has arrived it is kept here. Over tcp, and to a host without Docker's client, it is one
-    request, which starts again after a cut.
+    To another machine the root file system is sent compressed, and continued after a cut line, also by the next set-up:
+    until it has arrived it is kept here. Over ssh it is one file that Docker there imports; over tcp, and to a host
+    without Docker's client, it is parts, of which Docker there makes the image.
     """
     labels = [f'LABEL {DATE}="{system.date.isoformat()}" {SUITES}="{system.described}"']
+    made_of = name_of(name, system.described, system.packages, system.left_out).rpartition("/")[2]
+    kept = settings.cache_dir / "to_send"
     if url is not None and url.startswith("ssh://") and imports_files(url):
-        made_of = name_of(name, system.described, system.packages, system.left_out).rpartition("/")[2]
-        file = settings.cache_dir / "to_send" / f"{made_of}.tar.gz"
+        file = kept / f"{made_of}.tar.gz"
         if not file.exists():
             with root_file_system(system, progress) as pieces:
                 keep_compressed(pieces, file)
         send_and_import(url, file, name, labels, progress)
-        shutil.rmtree(file.parent, ignore_errors=True)  # with what an older state of the mirror left
+        shutil.rmtree(kept, ignore_errors=True)  # with what an older state of the mirror left
+    elif url is not None:
+        if not (kept / made_of).is_dir():
+            with root_file_system(system, progress) as pieces:
+                keep_parts(pieces, kept / made_of)
+        send_parts(daemon, kept / made_of, name, labels, progress)
+        shutil.rmtree(kept, ignore_errors=True)
     else:
         repository, _, tag = name.partition(":")
         with root_file_system(system, progress) as pieces, docker_errors("the root file system cannot be imported"):
             stream = _announced(pieces, progress)
-            sent = stream if url is None else with_rate(compressed(stream), progress)
-            daemon.client.api.import_image_from_stream(sent, repository=repository, tag=tag, changes=labels)
+            daemon.client.api.import_image_from_stream(stream, repository=repository, tag=tag, changes=labels)
     image = find_image(daemon, name)
     if image is None:
         raise SandboxError("Docker did not accept the root file system")

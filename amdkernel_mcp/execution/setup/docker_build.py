@@ -1,4 +1,5 @@
-"""The base image made by Docker alone from an image of Debian: for Docker Desktop, which has no mmdebstrap.
+"""The base image made by Docker alone: from an image of Debian, for Docker Desktop, which has no mmdebstrap; or from
+one of Ubuntu with AMD's packages, which the daemon's machine downloads.
 
 The classic builder of the daemon's API is enough; the packages and what is left out are those of `rootfs.py`.
 """
@@ -15,7 +16,7 @@ from amdkernel_mcp.config import Settings
 from amdkernel_mcp.debian import host_allows_expired
 from amdkernel_mcp.errors import SandboxError, ToolchainError
 from amdkernel_mcp.execution.docker.daemon import Daemon, docker_errors
-from amdkernel_mcp.execution.docker.image import DATE, SUITES, find_image, hip_release
+from amdkernel_mcp.execution.docker.image import DATE, ROCM, SUITES, find_image, hip_release, is_of_amd
 from amdkernel_mcp.execution.docker.ownership import ownership_labels
 from amdkernel_mcp.execution.docker.reaper import remove
 from amdkernel_mcp.execution.setup.rootfs import suites_of
@@ -26,19 +27,25 @@ if TYPE_CHECKING:
 
 PLATFORM = "linux/amd64"  # the emulator and hip-python are for x86-64; Docker Desktop on Arm emulates it
 _TIMEOUT_S = 3600  # between two lines of the build
+UBUNTU = "ubuntu:24.04"
+"""Into which AMD's packages are installed."""
+_OURS = "amdkernel: "
+"""Before a line in which a recipe says what it lacks."""
 
 
 def build_from(base: str, daemon: Daemon, name: str, settings: Settings, progress: Progress) -> "Image":
-    """The image `name` made from the Debian image `base`, which is pulled where it is missing.
+    """The image `name` made from the image `base`: Debian, or Ubuntu for AMD's packages. It is pulled where missing.
 
     Raises ToolchainError with the last lines of the build, SandboxError where the daemon cannot build.
     """
-    progress(f"installing HIP {hip_release(settings)} into {base} with Docker (about 250 MB)")
+    hip = hip_release(settings)
+    what = f"AMD's {hip}" if is_of_amd(settings) else f"HIP {hip}"
+    progress(f"installing {what} into {base} with Docker (about {2000 if is_of_amd(settings) else 250} MB)")
     unlabelled = f"{name}-unlabelled"
     with docker_errors("the base image cannot be built"):
         daemon.client.api.timeout = _TIMEOUT_S
         steps = daemon.client.api.build(
-            fileobj=_context(),
+            fileobj=_context(settings),
             custom_context=True,
             tag=unlabelled,
             platform=PLATFORM,
@@ -57,6 +64,8 @@ def build_from(base: str, daemon: Daemon, name: str, settings: Settings, progres
 
 def arguments(base: str, settings: Settings) -> dict[str, str]:
     """What the Dockerfile is built with."""
+    if is_of_amd(settings):
+        return {"BASE": base, "ROCM": hip_release(settings).removeprefix(ROCM)}
     return {
         "BASE": base,
         "HIP": hip_release(settings),
@@ -78,12 +87,13 @@ def labels(suites: str) -> dict[str, str]:
     return {DATE: max(date for _, date in dated).isoformat(), SUITES: described}
 
 
-def _context() -> io.BytesIO:
+def _context(settings: Settings) -> io.BytesIO:
     image = folder("sandbox") / "image"
+    files = sorted((image / "rocm").iterdir()) if is_of_amd(settings) else [image / "Dockerfile", image / "debian"]
     context = io.BytesIO()
     with tarfile.open(fileobj=context, mode="w") as archive:
-        archive.add(image / "Dockerfile", "Dockerfile")
-        archive.add(image / "debian", "debian")
+        for file in files:
+            archive.add(file, file.name)
     context.seek(0)
     return context
 
@@ -93,14 +103,26 @@ def _follow(steps: Iterator[dict[str, Any]], base: str, progress: Progress) -> N
     for step in steps:
         if "error" in step:
             said = "\n".join(last)
-            raise ToolchainError(
-                f"the base image cannot be built from {base}: {step['error'].strip()}\n{said}".rstrip()
-            )
+            ours = [line.removeprefix(_OURS) for line in last if line.startswith(_OURS)]
+            why = ours[-1] if ours else f"{step['error'].strip()}\n{said}".rstrip()
+            raise ToolchainError(f"the base image cannot be built from {base}: {why}", hint=_hint(base, ours))
         for line in str(step.get("stream", "")).splitlines():
             if line.strip():
                 last = [*last[-10:], line.rstrip()]
             if line.startswith(("Step ", "Setting up ")):
                 progress(line[:200])
+
+
+def _hint(base: str, ours: list[str]) -> str | None:
+    """What to do where AMD's packages or the image of Ubuntu cannot be reached."""
+    if ours:
+        return (
+            "let the machine of the Docker daemon reach it, name an image that has ROCm in the setting `image`, or "
+            "leave `hip` at `auto`, which takes HIP from Debian"
+        )
+    if base == UBUNTU:
+        return "`amdkernel setup --base IMAGE` takes another image of Ubuntu 24.04 than Docker Hub's"
+    return None
 
 
 def _label(daemon: Daemon, unlabelled: str, name: str) -> None:

@@ -15,6 +15,7 @@ from amdkernel_mcp.execution.docker.image import (
 )
 from amdkernel_mcp.execution.layers import IMAGE_STEPS, TRITON_STEP, step_name
 from amdkernel_mcp.execution.open_sandbox import docker_url, uses_no_containers
+from amdkernel_mcp.execution.setup.parts import SENDING, remove_unfinished
 from amdkernel_mcp.progress import Progress
 
 REPOSITORIES = ("amdkernel-base", TORCH, TRITON_STEP.repository, *(step.repository for step in IMAGE_STEPS))
@@ -32,7 +33,8 @@ def prune(settings: Settings, progress: Progress, *, host: str | None = None) ->
         ours = settled(daemon, settings)
         beside = {torch_base_name(ours), torch_name(ours), triton_base_name(ours), triton_name(ours)}
         keep = layer_names(ours) | beside
-        removed = remove_images(daemon, REPOSITORIES, keep=keep)
+        unfinished = remove_unfinished(daemon)
+        removed = (*remove_images(daemon, (*REPOSITORIES, SENDING), keep=keep), *unfinished)
     finally:
         daemon.close()
     for name in removed:

@@ -22,9 +22,9 @@ Progress = Callable[[str], None]
 FOLDER = ".cache/amdkernel/sent"
 """Below the home of the user there."""
 _PIECE = 256 << 10
-_SAID_EVERY_S = 10.0
+SAID_EVERY_S = 10.0
 _SAID_CHARS = 300
-_WAITS_S = (1.0, 2.0, 5.0, 10.0, 30.0)
+WAITS_S = (1.0, 2.0, 5.0, 10.0, 30.0)
 """Before each further try of a line that carried nothing."""
 _ANSWER_S, _IMPORT_S = 60.0, 1800.0
 _GZIP = 31  # of zlib's wbits: with gzip's header and sum, which Docker knows
@@ -37,19 +37,6 @@ def compressed(pieces: Iterable[bytes]) -> Iterator[bytes]:
         if packed := packer.compress(piece):
             yield packed
     yield packer.flush()
-
-
-def with_rate(pieces: Iterable[bytes], progress: Progress) -> Iterator[bytes]:
-    """The same pieces; now and then `progress` gets how much was taken of them, whose whole size is not known."""
-    began = last = time.monotonic()
-    sent = 0
-    for piece in pieces:
-        yield piece
-        sent += len(piece)
-        if (now := time.monotonic()) - last >= _SAID_EVERY_S:
-            last = now
-            progress(f"sent {_mb(sent)} MB, {sent / (now - began) / 1e6:.1f} MB/s")
-    progress(f"sent {_mb(sent)} MB; Docker there imports it")
 
 
 def keep_compressed(pieces: Iterable[bytes], file: Path) -> None:
@@ -97,7 +84,7 @@ def _send(url: str, file: Path, there: str, total: int, progress: Progress) -> N
     done, tries, said = int(_ask(url, size) or 0), 0, ""
     while done < total:
         if done:
-            progress(f"continuing at {_mb(done)} of {_mb(total)} MB")
+            progress(f"continuing at {mb(done)} of {mb(total)} MB")
         before = done
         said = _send_from(url, file, there, done, total, progress)
         while True:
@@ -115,12 +102,12 @@ def _send(url: str, file: Path, there: str, total: int, progress: Progress) -> N
 
 
 def _wait(tries: int, url: str, done: int, total: int, said: str) -> int:
-    if tries == len(_WAITS_S):
+    if tries == len(WAITS_S):
         raise SandboxError(
-            f"the line to {url} carries nothing any more, at {_mb(done)} of {_mb(total)} MB: {said or 'ssh ended'}",
+            f"the line to {url} carries nothing any more, at {mb(done)} of {mb(total)} MB: {said or 'ssh ended'}",
             hint="run the command again: it continues there",
         )
-    time.sleep(_WAITS_S[tries])
+    time.sleep(WAITS_S[tries])
     return tries + 1
 
 
@@ -137,17 +124,17 @@ def _send_from(url: str, file: Path, there: str, start: int, total: int, progres
             while piece := content.read(_PIECE):
                 ssh.stdin.write(piece)
                 sent += len(piece)
-                if (now := time.monotonic()) - last >= _SAID_EVERY_S:
+                if (now := time.monotonic()) - last >= SAID_EVERY_S:
                     last, rate = now, sent / (now - began)
                     left_s = (total - start - sent) / rate
-                    progress(f"sent {_mb(start + sent)} of {_mb(total)} MB, {rate / 1e6:.1f} MB/s, {left_s:.0f} s left")
+                    progress(f"sent {mb(start + sent)} of {mb(total)} MB, {rate / 1e6:.1f} MB/s, {left_s:.0f} s left")
             ssh.stdin.close()
         except BrokenPipeError:
             with contextlib.suppress(BrokenPipeError):
                 ssh.stdin.close()
         said = ssh.stderr.read().decode(errors="replace").strip()[-_SAID_CHARS:]
     seconds = max(time.monotonic() - began, 0.001)
-    progress(f"sent {_mb(start + sent)} of {_mb(total)} MB, {sent / seconds / 1e6:.1f} MB/s")
+    progress(f"sent {mb(start + sent)} of {mb(total)} MB, {sent / seconds / 1e6:.1f} MB/s")
     return said
 
 
@@ -183,5 +170,6 @@ def _digest(file: Path) -> str:
         return hashlib.file_digest(content, "sha256").hexdigest()
 
 
-def _mb(count: int) -> str:
+def mb(count: int) -> str:
+    """Bytes as a number of MB."""
     return f"{count / 1e6:.0f}"
