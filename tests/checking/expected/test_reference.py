@@ -163,7 +163,12 @@ def test_calls_whose_outputs_are_large_together_are_run_in_groups(expect, monkey
     monkeypatch.setattr(expectations, "MOST_ELEMENTS", max(sizes))
     ran = []
     run = expectations._run
-    monkeypatch.setattr(expectations, "_run", lambda *given: ran.append(len(given[2])) or run(*given))
+
+    def noted(*given):
+        ran.append(len(given[2]))
+        return run(*given)
+
+    monkeypatch.setattr(expectations, "_run", noted)
     in_groups = expect(BODY + "    return {'y': x + 1}\n")[1]
     assert len(ran) > 1
     assert all(np.array_equal(a["y"], b["y"]) for a, b in zip(whole, in_groups, strict=True))
