@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Literal
 
 from amdkernel_mcp.engine.known_steps import KnownSteps
-from amdkernel_mcp.engine.prepared_kernel import PreparedKernel, side_of
+from amdkernel_mcp.engine.prepared_kernel import PreparedKernel, side_of, what_is_launched
 from amdkernel_mcp.hardware.specs import gpu_by_name
 from amdkernel_mcp.measurement.benchmark import benchmark
-from amdkernel_mcp.measurement.job import TimingInputs
+from amdkernel_mcp.measurement.job import Measured, TimingInputs
 from amdkernel_mcp.measurement.not_timed import (
     about_case,
     incorrect,
@@ -20,11 +22,30 @@ from amdkernel_mcp.measurement.not_timed import (
 )
 from amdkernel_mcp.measurement.timed_case import name_of_cases, timed_cases
 from amdkernel_mcp.results.kernels import BenchmarkResult, CheckResult
-from amdkernel_mcp.work import Work
+from amdkernel_mcp.work import Work, carried
 
 if TYPE_CHECKING:
     from amdkernel_mcp.engine.kernel_steps import KernelSteps
     from amdkernel_mcp.problems.problem import Problem
+
+
+Role = Literal["this kernel", "the baseline"]
+
+
+@dataclass(frozen=True)
+class _Side:
+    """A kernel and what is known of it. `stop`: the answer where something is wrong with it."""
+
+    role: Role
+    prepared: PreparedKernel
+    checked: CheckResult
+    measured: Measured | None = None
+    stop: BenchmarkResult | None = None
+
+    @property
+    def launched(self) -> str:
+        """What runs of it: the same need not be emulated twice."""
+        return repr(what_is_launched(self.prepared))
 
 
 def benchmark_steps(
@@ -49,40 +70,46 @@ def benchmark_steps(
     """
     known = KnownSteps(steps, fresh)
     cases = timed_cases(problem, case)
-    inputs: TimingInputs | None = None
-    sides, ready, runs = [], [], []
-    checks: list[CheckResult] = []
     in_turns = steps.target(target).kind == "gpu"
-    for text, role in ((source, "this kernel"), (baseline, "the baseline")):
-        if text is None:
-            continue
-        name = file_name if role == "this kernel" else baseline_file
-        own = values if role == "this kernel" else None
+
+    def check(text: str, role: Role) -> _Side:
+        name, own = (file_name, values) if role == "this kernel" else (baseline_file, None)
         prepared = steps.prepare(problem, text, file_name=name, target=target, work=work, values=own)
         seen.append(prepared)
         checked = known.check(prepared, work)
-        checks.append(checked)
-        if checked.verdict != "correct":
-            return incorrect(checked, role)
-        ready.append(prepared)
-        if in_turns:
-            continue
-        inputs = inputs or steps.timing_inputs(prepared, case=case)
+        return _Side(role, prepared, checked, stop=None if checked.verdict == "correct" else incorrect(checked, role))
+
+    def measure(side: _Side, inputs: TimingInputs) -> _Side:
+        prepared = side.prepared
         measured = known.measure(prepared, steps.plan_measurement(prepared, inputs), work)
+        stop = None
         if measured.finding:
-            answer = stopped(measured.finding, role, prepared.target.name, prepared.sandbox.isolation)
-            return too_large(answer, cases) if measured.finding.kind == "timeout" else answer
-        if measured.wrong_outputs:
-            return wrong_when_measured(measured, role, prepared.target.name, prepared.sandbox.isolation)
-        runs.append(measured)
-        sides.append(side_of(prepared, measured))
+            stop = stopped(measured.finding, side.role, prepared.target.name, prepared.sandbox.isolation)
+            stop = too_large(stop, cases) if measured.finding.kind == "timeout" else stop
+        elif measured.wrong_outputs:
+            stop = wrong_when_measured(measured, side.role, prepared.target.name, prepared.sandbox.isolation)
+        return replace(side, measured=measured, stop=stop)
+
+    sides = [check(source, "this kernel")]
+    if baseline is not None and not sides[0].stop:
+        sides.append(check(baseline, "the baseline"))
+    if not in_turns and not any(side.stop for side in sides):
+        inputs = steps.timing_inputs(sides[0].prepared, case=case)
+        # Emulations use few cores for most of their time, so two take little longer than one. The same code runs once.
+        together = len({side.launched for side in sides})
+        with ThreadPoolExecutor(together, thread_name_prefix="measure") as pool:
+            sides = list(pool.map(carried(measure), sides, [inputs] * len(sides)))
+    if stop := next((side.stop for side in sides if side.stop), None):
+        return stop
+    prepared, ready = sides[-1].prepared, [side.prepared for side in sides]
+    checks, runs = [side.checked for side in sides], [side.measured for side in sides if side.measured]
     where = prepared.target
     if in_turns:
         answer = steps.benchmark_in_turns(ready[0], ready[1] if len(ready) > 1 else None, work, case=case)
     else:
         answer = benchmark(
-            candidate=sides[0],
-            baseline=sides[1] if baseline is not None else None,
+            candidate=side_of(ready[0], runs[0]),
+            baseline=side_of(ready[1], runs[1]) if baseline is not None else None,
             gpu=gpu_by_name(where.gpu),
             target=where.name,
             emulated=True,
