@@ -24,19 +24,21 @@ from candidate_module import FILE, HostOnly, Wrong, run_statements, say
 _MISSING = "no_flydsl"
 _PLACE = re.compile(r'(?:error: )?(?:loc\()?"[^"\n]*kernel\.py":(\d+):(\d+)\)?: ?')
 _SIGNS = {
-    **{"arith.addi": "+", "arith.subi": "-", "arith.muli": "*"},
-    **{name: "//" for name in ("arith.floordivsi", "arith.divsi", "arith.divui")},
-    **{name: "%" for name in ("arith.remsi", "arith.remui")},
+    "arith.addi": "+",
+    "arith.subi": "-",
+    "arith.muli": "*",
+    **dict.fromkeys(("arith.floordivsi", "arith.divsi", "arith.divui"), "//"),
+    **dict.fromkeys(("arith.remsi", "arith.remui"), "%"),
 }
 _FUNCTIONS = {
-    **{name: "ceil_div" for name in ("arith.ceildivsi", "arith.ceildivui")},
-    **{name: "max" for name in ("arith.maxsi", "arith.maxui")},
-    **{name: "min" for name in ("arith.minsi", "arith.minui")},
+    **dict.fromkeys(("arith.ceildivsi", "arith.ceildivui"), "ceil_div"),
+    **dict.fromkeys(("arith.maxsi", "arith.maxui"), "max"),
+    **dict.fromkeys(("arith.minsi", "arith.minui"), "min"),
 }
 _SAME = ("arith.index_cast", "arith.index_castui", "arith.extsi", "arith.extui", "arith.trunci")
 
 
-def main(arch: str) -> int:
+def main() -> int:
     sys.meta_path.insert(0, HostOnly())
     try:
         import flydsl
@@ -130,7 +132,9 @@ def arguments(function, name: str, job: dict) -> tuple[dict, list[int]]:
     if len(run_time) != len(job["arguments"]):
         names = ", ".join(parameter.name for parameter in run_time)
         count = len(job["arguments"])
-        raise Wrong(f"{name} takes {len(run_time)} arguments at run time ({names}), the plan gives {count}", line_of(function))
+        raise Wrong(
+            f"{name} takes {len(run_time)} arguments at run time ({names}), the plan gives {count}", line_of(function)
+        )
     for parameter, how in zip(run_time, job["arguments"], strict=True):
         given[parameter.name] = stand_for(how, parameter.annotation)
     return given, list(range(len(run_time)))
@@ -146,7 +150,10 @@ def stand_for(how: dict, annotation: object) -> object:
     if "value" in how:
         return how["value"]
     kinds = {
-        **{"f16": T.f16, "bf16": T.bf16, "f32": T.f32, "f64": T.f64},
+        "f16": T.f16,
+        "bf16": T.bf16,
+        "f32": T.f32,
+        "f64": T.f64,
         "float8_e4m3fn": ir.Float8E4M3FNType.get,
         "float8_e4m3fnuz": ir.Float8E4M3FNUZType.get,
         "float8_e5m2": ir.Float8E5M2Type.get,
@@ -214,7 +221,9 @@ def read_module(artifact, positions: list[int], given: list[dict], name: str, li
         if not all(text and text.isdigit() for text in [*counts, lds]):
             raise Wrong(f"{name}: the block and the shared memory of a launch must be the same for all arguments", line)
         parameters = [
-            piece for at, operand in enumerate(launch.kernelOperands) for piece in passed(operand, at, scalars, given, name, line)
+            piece
+            for at, operand in enumerate(launch.kernelOperands)
+            for piece in passed(operand, at, scalars, given, name, line)
         ]
         symbol = str(launch.attributes["kernel"]).rpartition("@")[2].strip('"')
         needs = {
@@ -298,4 +307,4 @@ def told(error: BaseException, name: str, line: int) -> Wrong:
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1]))
+    sys.exit(main())
