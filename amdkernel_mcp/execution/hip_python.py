@@ -1,4 +1,4 @@
-"""Pinned wheels for the sandbox, fetched by this Python's pip for whichever Python it has: AMD's bindings, Triton, FlyDSL."""
+"""Pinned wheels for the sandbox, fetched by our pip for whichever Python it has: AMD's bindings, Triton, FlyDSL."""
 
 import subprocess
 import sys

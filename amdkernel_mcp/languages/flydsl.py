@@ -101,7 +101,7 @@ def _host_arguments(launch: Launch, plan: LaunchPlan, problem: Problem | None) -
         return tuple(_written(text) or HostArgument() for text in launch.types)
     if problem is None:
         return None
-    arrays = {each.name: HostArgument(each.dtype.name, len(each.shape)) for each in problem.arrays}
+    arrays = {each.name: HostArgument(each.dtype.name, len(each.shape or ())) for each in problem.arrays}
     arrays |= {space.name: HostArgument(space.dtype.name, len(space.shape)) for space in plan.workspaces}
     given: Sequence[str | Expression] = launch.args or tuple(each.name for each in problem.arguments)
     return tuple(_host_argument(item, arrays, problem) for item in given)

@@ -173,7 +173,7 @@ def _formula(launch: Launch, text: str, arguments: int) -> Expression:
     except ExpressionError as error:
         raise _Refused(f"launch {launch.kernel}: {error.message}", launch.line) from None
     if expression.names - {f"a{position}" for position in range(arguments)}:
-        raise _Refused(f"launch {launch.kernel}: {text} names what is no argument", launch.line)
+        raise _Refused(f"launch {launch.kernel}: {text} names more than arguments", launch.line)
     return expression
 
 
