@@ -26,7 +26,7 @@ class Passed(BaseModel):
     bits each: together one parameter in the place of the array's address."""
     strides: Annotated[tuple[Annotated[int, Field(ge=0, le=7)], ...], Field(max_length=8)] = ()
     formula: Annotated[str, Field(max_length=500)] | None = None
-    """An integer, as a launch plan has it, over the arguments by their position: a0, a1, ..."""
+    """An integer, as a launch plan has it, over the arguments by their position, a0, and the sizes of arrays, a0_1."""
 
 
 class LaunchNeeds(BaseModel):

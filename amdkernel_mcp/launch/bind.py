@@ -93,7 +93,11 @@ def _bind_launch(
         raise _Refused(f"{message} the first values that the cases and ranges of the problem give", launch.line)
     if not isinstance(kernel, KernelSymbol):
         raise _Refused(_no_kernel(launch.kernel, kernel), launch.line)
-    grid = _dimensions("grid", launch, launch.grid or _grid_of(launch, kernel, given), values, case, given)
+    if launch.grid:
+        grid = _dimensions("grid", launch, launch.grid, values, case)
+    else:
+        named = _by_position(given, problem, values, plan, case)
+        grid = _dimensions("grid", launch, _grid_of(launch, kernel, given), named, case)
     block = _own_block(kernel.needs) if kernel.needs else _dimensions("block", launch, launch.block, values, case)
     threads = block[0] * block[1] * block[2]
     if threads > LARGEST_BLOCK:
@@ -167,18 +171,21 @@ def _grid_of(launch: Launch, kernel: KernelSymbol, given: Sequence[str | Express
 
 
 def _formula(launch: Launch, text: str, arguments: int) -> Expression:
-    """A compiler's formula, which may come from the candidate. Names are the positions of arguments."""
+    """A compiler's formula, which may come from the candidate. Names are the positions of arguments, or their sizes."""
     try:
         expression = parse_expression(text)
     except ExpressionError as error:
         raise _Refused(f"launch {launch.kernel}: {error.message}", launch.line) from None
-    if expression.names - {f"a{position}" for position in range(arguments)}:
+    known = {f"a{position}" for position in range(arguments)}
+    if {name.partition("_")[0] for name in expression.names} - known:
         raise _Refused(f"launch {launch.kernel}: {text} names more than arguments", launch.line)
     return expression
 
 
-def _by_position(given: Sequence[str | Expression], values: Mapping[str, Number]) -> dict[str, Number]:
-    """The values of the scalar arguments, as formulas of a compiler name them."""
+def _by_position(
+    given: Sequence[str | Expression], problem: Problem, values: Mapping[str, Number], plan: LaunchPlan, case: Case
+) -> dict[str, Number]:
+    """The values of the scalar arguments, a0, and the sizes of arrays, a0_1, as formulas of a compiler name them."""
     named: dict[str, Number] = {}
     for position, item in enumerate(given):
         if not isinstance(item, str):
@@ -186,6 +193,9 @@ def _by_position(given: Sequence[str | Expression], values: Mapping[str, Number]
                 named[f"a{position}"] = item.value(values)
         elif item in values:
             named[f"a{position}"] = values[item]
+        else:
+            sizes = enumerate(_shape(item, problem, values, plan, case))
+            named |= {f"a{position}_{dimension}": size for dimension, size in sizes}
     return named
 
 
@@ -195,10 +205,7 @@ def _dimensions(
     expressions: Sequence[Expression],
     values: Mapping[str, Number],
     case: Case,
-    given: Sequence[str | Expression] = (),
 ) -> tuple[int, int, int]:
-    if key == "grid" and not launch.grid:
-        values = _by_position(given, values)
     sizes = [_value(f"launch {launch.kernel}: {key}", e, values, case, launch.line) for e in expressions]
     for expression, size in zip(expressions, sizes, strict=True):
         if not 1 <= size <= LARGEST_GRID:
@@ -298,13 +305,14 @@ def _passed(
     if len(parameters) != len(kernel.parameters) or any((each.argument or 0) >= len(given) for each in parameters):
         message = f"launch {launch.kernel}: the code object takes other parameters than its compiler says"
         raise _Refused(message, launch.line)
+    named = _by_position(given, problem, values, plan, case)
     bound = []
     for number, (how, parameter) in enumerate(zip(parameters, kernel.parameters, strict=True), start=1):
         item = given[how.argument or 0]
         where = f"launch {launch.kernel}: parameter {number}"
         if how.formula is not None:
             formula = _formula(launch, how.formula, len(given))
-            value = _value(where, formula, _by_position(given, values), case, launch.line)
+            value = _value(where, formula, named, case, launch.line)
             scalar = _scalar(where, how.formula, value, None, parameter, launch.line)
         elif how.shape or how.strides:
             shape = _shape(str(item), problem, values, plan, case)

@@ -265,7 +265,7 @@ def passed(operand, at: int, scalars: dict[int, str], given: list[dict], name: s
 
 
 def formula(value, scalars: dict[int, str]) -> str | None:
-    """An integer as an expression of the launch plan over a0, a1, ...; None where it is something else."""
+    """An integer as an expression over arguments, a0, and sizes of arrays, a0_1; None where it is something else."""
     from flydsl._mlir import ir
 
     if isinstance(value.owner, ir.Block):
@@ -275,6 +275,9 @@ def formula(value, scalars: dict[int, str]) -> str | None:
     if name == "arith.constant":
         attribute = operation.attributes["value"]
         return str(ir.IntegerAttr(attribute).value) if isinstance(attribute, ir.IntegerAttr) else None
+    if name == "fly.get_scalar":
+        leaves = sizes_of(operation.operands[0])
+        return leaves[0] if len(leaves) == 1 else None
     parts = [formula(each, scalars) for each in operation.operands]
     if not all(parts):
         return None
@@ -283,6 +286,26 @@ def formula(value, scalars: dict[int, str]) -> str | None:
     if name in _SIGNS:
         return f"({parts[0]} {_SIGNS[name]} {parts[1]})"
     return f"{_FUNCTIONS[name]}({parts[0]}, {parts[1]})" if name in _FUNCTIONS else None
+
+
+def sizes_of(value) -> list[str]:
+    """The leaves of a tuple that is an array's shape, or one of its sizes, or their product; none of another."""
+    from flydsl._mlir import ir
+
+    if isinstance(value.owner, ir.Block):  # an array is as good as its shape
+        rank = re.search(r"memref<[^,]*, [^,]*, (\(.*?\)|[^:]*):", str(value.type))
+        number = ir.BlockArgument(value).arg_number
+        return [f"a{number}_{at}" for at in range(rank[1].count(",") + 1)] if rank else []
+    operation = value.owner
+    leaves = sizes_of(operation.operands[0]) if len(operation.operands) == 1 else []
+    if operation.name in ("fly.get_layout", "fly.get_shape"):
+        return leaves
+    if operation.name == "fly.size" and leaves:
+        return [f"({' * '.join(leaves)})"]
+    mode = (
+        re.fullmatch(r"array<i32: (\d+)>", str(operation.attributes["mode"])) if operation.name == "fly.get" else None
+    )
+    return [leaves[int(mode[1])]] if mode and int(mode[1]) < len(leaves) else []
 
 
 def told(error: BaseException, name: str, line: int) -> Wrong:

@@ -98,6 +98,8 @@ def test_a_launch_has_the_grid_block_and_parameters_of_the_host_function() -> No
     assert [argument.buffer for argument in launch.arguments] == ["x", None, "y", None]
     assert launch.arguments[1].scalar == struct.pack("<2Iq", 24, 1000, 1000), "rows, columns, elements of a row"
     assert launch.arguments[3].scalar == struct.pack("<I", 2000)
+    [launch] = bound_softmax(Passed(argument=0), grid=("a0_0", "ceil_div(a1_1, 300)")).launches
+    assert launch.grid == (24, 4, 1), "of the shapes of x and y"
 
 
 @pytest.mark.parametrize(
@@ -109,6 +111,7 @@ def test_a_launch_has_the_grid_block_and_parameters_of_the_host_function() -> No
         (_SIZES, ("1",), "takes 8 bytes, and the sizes of `x` are 16"),
         (Passed(argument=0), (), "the grid cannot be read from the source: add `grid=[..]`"),
         (Passed(argument=0), ("a0",), "a0"),
+        (Passed(argument=0), ("a0_2",), "a0_2"),
         (Passed(argument=0), ("a2 - 24",), "is 0 in case"),
     ],
 )
