@@ -26,7 +26,11 @@ _LINES = Syntax(
     example="# amdkernel: launch NAME args=[x, y, n]",
     c_pointers=False,
 )
-_WORDS = {"__syncthreads()": "`fx.gpu.barrier()`"}
+_WORDS = {
+    "__syncthreads()": "`fx.gpu.barrier()`",
+    "check the index against the size before the access": "check the index against the size before the access; a "
+    "`make_buffer_tensor` checks it with `max_size=False` alone",
+}
 _TYPE = re.compile(r"(\*?)(\w+)(?::([1-8]))?")
 
 
