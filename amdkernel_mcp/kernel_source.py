@@ -20,9 +20,10 @@ _EXTENSION = re.compile(r"^\s*(?:import|from)\s+torch\b.*\bload(?:_inline)?\s*\(
 _ATTEMPT = re.compile(r"attempt:\S+")
 _LONGEST_NAME = 100
 _IMPORTS_TRITON = re.compile(r"^[ \t]*(?:import|from)[ \t]+triton\b", re.MULTILINE)
+_IMPORTS_FLYDSL = re.compile(r"^[ \t]*(?:import|from)[ \t]+flydsl\b", re.MULTILINE)
 _JIT = re.compile(r"^[ \t]*@[\w.]*\bjit\b", re.MULTILINE)
 SUFFIXES = (".hip", ".s", ".co", ".hsaco")
-"""Of the files that are kernels by their name. A `.py` is one by its text: see `is_triton`."""
+"""Of the files that are kernels by their name. A `.py` is one by its text: see `is_python_kernel`."""
 CODE_OBJECT = "; code object in base64:"
 """The line before the bytes."""
 _BINARY = (b"\x7fELF", b"__CLANG_OFFLOAD_BUNDLE__", b"CCOB")
@@ -53,13 +54,23 @@ def is_triton(text: str) -> bool:
     return _IMPORTS_TRITON.search(text) is not None and _JIT.search(text) is not None
 
 
+def is_flydsl(text: str) -> bool:
+    """Whether this is Python that imports flydsl and has a jit function."""
+    return _IMPORTS_FLYDSL.search(text) is not None and _JIT.search(text) is not None
+
+
+def is_python_kernel(text: str) -> bool:
+    """Whether this is Python in one of the languages that are Python."""
+    return is_triton(text) or is_flydsl(text)
+
+
 def is_kernel_file(path: Path) -> bool:
     """Whether a file is a kernel, by its name or, for Python, by its text."""
     if path.suffix != ".py":
         return path.suffix in SUFFIXES
     try:
         with path.open("rb") as file:
-            return is_triton(file.read(MAX_BYTES).decode(errors="replace"))
+            return is_python_kernel(file.read(MAX_BYTES).decode(errors="replace"))
     except OSError:
         return False
 

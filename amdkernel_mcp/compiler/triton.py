@@ -28,7 +28,7 @@ OPTIONS = (
 )
 """Constants that Triton's AMD back end takes as options. Source: `HIPOptions` of Triton 3.9."""
 _FILE = "kernel.py"
-_SCRIPTS = ("compile-triton", "compile_triton.py")
+_SCRIPTS = ("compile-triton", "compile_triton.py", "candidate_module.py")
 _PLACE = re.compile(r"^(?:\S*/)?kernel\.py:", re.MULTILINE)
 _DEFINE = re.compile(r"-D([A-Za-z_]\w*)(?:=(.{0,100}))?", re.ASCII)
 _NOT_INSTALLED = "no_triton"

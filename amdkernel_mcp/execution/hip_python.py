@@ -1,4 +1,4 @@
-"""Pinned wheels for the sandbox, fetched by this Python's pip for whichever Python it has: AMD's bindings, Triton."""
+"""Pinned wheels for the sandbox, fetched by our pip for whichever Python it has: AMD's bindings, Triton, FlyDSL."""
 
 import subprocess
 import sys
@@ -25,7 +25,7 @@ def hip_python(wheels: Path, python: tuple[int, int], progress: Progress) -> Map
 def pinned_wheels(wheels: Path, requirements: Path, python: tuple[int, int], progress: Progress) -> list[Path]:
     """The wheels that the file `requirements` pins, fetched where `wheels` lacks them. Raises ToolchainError."""
     pins = [line.split("==") for line in requirements.read_text().split() if "==" in line]
-    tag = "cp311" if python == (3, 11) else "cp312"
+    tag = f"cp{python[0]}{python[1]}" if python in ((3, 11), (3, 14)) else "cp312"
     kept = wheels / tag
     if len(_wheels(kept, pins)) != len(pins):
         progress(f"fetching {requirements.stem}")

@@ -20,7 +20,8 @@ class Step:
     script: str
     contents: tuple[tuple[str, str], ...]  # (below sandbox/, below /opt/amdkernel)
     hip_python: bool = False
-    wheels: str = ""  # below sandbox/: the pinned wheels that the script finds in `wheels`
+    # Below sandbox/: the pinned wheels that the script finds in `wheels`, and the Python that they are for.
+    wheels: tuple[tuple[str, tuple[int, int]], ...] = ()
 
 
 STEPS = (
@@ -38,9 +39,15 @@ IMAGE_STEPS = (*STEPS, Step("amdkernel-sandbox", "image/build_init.sh", (("image
 """Of an image: the containers' PID 1 lies on top, because it takes a second to build and the emulator minutes."""
 
 TRITON_STEP = Step(
-    "amdkernel-triton", "image/build_triton.sh", (("image/triton.txt", "triton.txt"),), wheels="image/triton.txt"
+    "amdkernel-triton",
+    "image/build_triton.sh",
+    (("image/triton.txt", "triton.txt"), ("image/flydsl.txt", "flydsl.txt")),
+    wheels=(("image/triton.txt", (3, 12)), ("image/flydsl.txt", (3, 14))),
 )
-"""The layer on the base image in which Triton kernels are compiled; the PID 1 lies on top."""
+"""The layer on the base image in which kernels in Triton and FlyDSL are compiled; the PID 1 lies on top.
+
+Triton's wheel is for Python 3.12 and every later one, FlyDSL's for that of the base image alone.
+"""
 
 
 def step_name(step: Step, parent: str) -> str:

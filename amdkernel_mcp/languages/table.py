@@ -4,12 +4,13 @@ from typing import Final
 
 from amdkernel_mcp.extensions import installed
 from amdkernel_mcp.languages.assembly import Assembly, CodeObject
+from amdkernel_mcp.languages.flydsl import FlyDsl
 from amdkernel_mcp.languages.hip import Hip
 from amdkernel_mcp.languages.language import Language
 from amdkernel_mcp.languages.triton import Triton
 
 HIP: Final[Language] = Hip()
-LANGUAGES: Final[tuple[Language, ...]] = (CodeObject(), Triton(), Assembly())
+LANGUAGES: Final[tuple[Language, ...]] = (CodeObject(), FlyDsl(), Triton(), Assembly())
 
 
 def language_of(source: str, file_name: str) -> Language:

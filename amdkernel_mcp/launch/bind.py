@@ -5,10 +5,13 @@ from __future__ import annotations
 import difflib
 import struct
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from math import prod
 
+from amdkernel_mcp.compiler.launch_needs import LaunchNeeds, Passed
 from amdkernel_mcp.counted import counted
-from amdkernel_mcp.expressions import Expression, ExpressionError
+from amdkernel_mcp.expressions import Expression, ExpressionError, parse_expression
 from amdkernel_mcp.hardware.limits import LARGEST_BLOCK, LARGEST_GRID, lds_limit
 from amdkernel_mcp.launch.kernel_symbols import KernelSymbol, Parameter, find_kernel
 from amdkernel_mcp.launch.plan import Launch, LaunchPlan
@@ -90,8 +93,12 @@ def _bind_launch(
         raise _Refused(f"{message} the first values that the cases and ranges of the problem give", launch.line)
     if not isinstance(kernel, KernelSymbol):
         raise _Refused(_no_kernel(launch.kernel, kernel), launch.line)
-    grid = _dimensions("grid", launch, launch.grid, values, case)
-    block = (kernel.needs.block, 1, 1) if kernel.needs else _dimensions("block", launch, launch.block, values, case)
+    if launch.grid:
+        grid = _dimensions("grid", launch, launch.grid, values, case)
+    else:
+        named = _by_position(given, problem, values, plan, case)
+        grid = _dimensions("grid", launch, _grid_of(launch, kernel, given), named, case)
+    block = _own_block(kernel.needs) if kernel.needs else _dimensions("block", launch, launch.block, values, case)
     threads = block[0] * block[1] * block[2]
     if threads > LARGEST_BLOCK:
         raise _Refused(
@@ -150,8 +157,54 @@ def _no_kernel(name: str, found: Sequence[str]) -> str:
     )
 
 
+def _own_block(needs: LaunchNeeds) -> tuple[int, int, int]:
+    x, y, z = [*(needs.block_shape or (needs.block,)), 1, 1][:3]
+    return x, y, z
+
+
+def _grid_of(launch: Launch, kernel: KernelSymbol, given: Sequence[str | Expression]) -> tuple[Expression, ...]:
+    """The grid that the source has, of which a compiler says formulas over the arguments."""
+    if not kernel.needs or not kernel.needs.grid:
+        message = f"launch {launch.kernel}: the grid cannot be read from the source: add `grid=[..]`"
+        raise _Refused(message, launch.line)
+    return tuple(_formula(launch, text, len(given)) for text in kernel.needs.grid)
+
+
+def _formula(launch: Launch, text: str, arguments: int) -> Expression:
+    """A compiler's formula, which may come from the candidate. Names are the positions of arguments, or their sizes."""
+    try:
+        expression = parse_expression(text)
+    except ExpressionError as error:
+        raise _Refused(f"launch {launch.kernel}: {error.message}", launch.line) from None
+    known = {f"a{position}" for position in range(arguments)}
+    if {name.partition("_")[0] for name in expression.names} - known:
+        raise _Refused(f"launch {launch.kernel}: {text} names more than arguments", launch.line)
+    return expression
+
+
+def _by_position(
+    given: Sequence[str | Expression], problem: Problem, values: Mapping[str, Number], plan: LaunchPlan, case: Case
+) -> dict[str, Number]:
+    """The values of the scalar arguments, a0, and the sizes of arrays, a0_1, as formulas of a compiler name them."""
+    named: dict[str, Number] = {}
+    for position, item in enumerate(given):
+        if not isinstance(item, str):
+            with suppress(ExpressionError):  # said with the argument
+                named[f"a{position}"] = item.value(values)
+        elif item in values:
+            named[f"a{position}"] = values[item]
+        else:
+            sizes = enumerate(_shape(item, problem, values, plan, case))
+            named |= {f"a{position}_{dimension}": size for dimension, size in sizes}
+    return named
+
+
 def _dimensions(
-    key: str, launch: Launch, expressions: Sequence[Expression], values: Mapping[str, Number], case: Case
+    key: str,
+    launch: Launch,
+    expressions: Sequence[Expression],
+    values: Mapping[str, Number],
+    case: Case,
 ) -> tuple[int, int, int]:
     sizes = [_value(f"launch {launch.kernel}: {key}", e, values, case, launch.line) for e in expressions]
     for expression, size in zip(expressions, sizes, strict=True):
@@ -189,6 +242,8 @@ def _arguments(
     plan: LaunchPlan,
     case: Case,
 ) -> tuple[RunnerArgument, ...]:
+    if kernel.needs and kernel.needs.parameters is not None:
+        return _passed(launch, given, kernel, kernel.needs.parameters, problem, values, plan, case)
     parameters, hidden = kernel.parameters, kernel.needs.null_pointers if kernel.needs else 0
     if kernel.needs:
         given = [item for position, item in enumerate(given) if position not in kernel.needs.compiled_in]
@@ -201,26 +256,92 @@ def _arguments(
             f" {len(given)} ({names}){advice}",
             launch.line,
         )
-    buffers = {argument.name for argument in problem.arrays} | {space.name for space in plan.workspaces}
-    bound = []
-    for number, (item, parameter) in enumerate(zip(given, parameters, strict=True), start=1):
-        name = item if isinstance(item, str) else item.text
-        where = f"launch {launch.kernel}: parameter {number}"
-        if parameter.is_pointer != (name in buffers):
-            kinds = ("a pointer", "a scalar") if parameter.is_pointer else ("a scalar", "an array")
-            raise _Refused(f"{where} of the kernel is {kinds[0]}, but `{name}` is {kinds[1]}", launch.line)
-        if name in buffers:
-            bound.append(RunnerArgument(buffer=name, scalar=None))
-            continue
-        if isinstance(item, str):
-            if item not in values:
-                raise _Refused(f"{where}: `{item}` has no value in case {case.name}", launch.line)
-            value, argument = values[item], problem.argument(item)
-        else:
-            value, argument = _value(where, item, values, case, launch.line), None
-        dtype = argument.dtype if argument else None
-        bound.append(RunnerArgument(buffer=None, scalar=_scalar(where, name, value, dtype, parameter, launch.line)))
+    bound = [
+        _argument(launch, number, item, parameter, problem, values, plan, case)
+        for number, (item, parameter) in enumerate(zip(given, parameters, strict=True), start=1)
+    ]
     return (*bound, *(RunnerArgument(scalar=bytes(8)) for _ in range(hidden)))
+
+
+def _argument(
+    launch: Launch,
+    number: int,
+    item: str | Expression,
+    parameter: Parameter,
+    problem: Problem,
+    values: Mapping[str, Number],
+    plan: LaunchPlan,
+    case: Case,
+) -> RunnerArgument:
+    buffers = {argument.name for argument in problem.arrays} | {space.name for space in plan.workspaces}
+    name = item if isinstance(item, str) else item.text
+    where = f"launch {launch.kernel}: parameter {number}"
+    if parameter.is_pointer != (name in buffers):
+        kinds = ("a pointer", "a scalar") if parameter.is_pointer else ("a scalar", "an array")
+        raise _Refused(f"{where} of the kernel is {kinds[0]}, but `{name}` is {kinds[1]}", launch.line)
+    if name in buffers:
+        return RunnerArgument(buffer=name, scalar=None)
+    if isinstance(item, str):
+        if item not in values:
+            raise _Refused(f"{where}: `{item}` has no value in case {case.name}", launch.line)
+        value, argument = values[item], problem.argument(item)
+    else:
+        value, argument = _value(where, item, values, case, launch.line), None
+    dtype = argument.dtype if argument else None
+    return RunnerArgument(buffer=None, scalar=_scalar(where, name, value, dtype, parameter, launch.line))
+
+
+def _passed(
+    launch: Launch,
+    given: Sequence[str | Expression],
+    kernel: KernelSymbol,
+    parameters: Sequence[Passed],
+    problem: Problem,
+    values: Mapping[str, Number],
+    plan: LaunchPlan,
+    case: Case,
+) -> tuple[RunnerArgument, ...]:
+    """The arguments of a kernel whose compiler says what each parameter gets."""
+    if len(parameters) != len(kernel.parameters) or any((each.argument or 0) >= len(given) for each in parameters):
+        message = f"launch {launch.kernel}: the code object takes other parameters than its compiler says"
+        raise _Refused(message, launch.line)
+    named = _by_position(given, problem, values, plan, case)
+    bound = []
+    for number, (how, parameter) in enumerate(zip(parameters, kernel.parameters, strict=True), start=1):
+        item = given[how.argument or 0]
+        where = f"launch {launch.kernel}: parameter {number}"
+        if how.formula is not None:
+            formula = _formula(launch, how.formula, len(given))
+            value = _value(where, formula, named, case, launch.line)
+            scalar = _scalar(where, how.formula, value, None, parameter, launch.line)
+        elif how.shape or how.strides:
+            shape = _shape(str(item), problem, values, plan, case)
+            scalar = _layout(how, shape)
+            if parameter.is_pointer or len(scalar) != parameter.bytes:
+                size = counted(parameter.bytes, "byte")
+                raise _Refused(f"{where} takes {size}, and the sizes of `{item}` are {len(scalar)}", launch.line)
+        else:
+            bound.append(_argument(launch, number, item, parameter, problem, values, plan, case))
+            continue
+        bound.append(RunnerArgument(buffer=None, scalar=scalar))
+    return tuple(bound)
+
+
+def _shape(name: str, problem: Problem, values: Mapping[str, Number], plan: LaunchPlan, case: Case) -> list[int]:
+    """The sizes of an array or workspace; none where there is no such array."""
+    argument = next((each for each in problem.arrays if each.name == name), None)
+    if argument is not None:
+        return list(case.shape_of(argument))
+    space = next((each for each in plan.workspaces if each.name == name), None)
+    return [_value(name, size, values, case, space.line) for size in space.shape] if space else []
+
+
+def _layout(how: Passed, shape: Sequence[int]) -> bytes:
+    """Sizes in 32 bits, then strides in elements in 64 bits, packed; fewer bytes where the array has not so many."""
+    strides = [prod(shape[at + 1 :]) for at in range(len(shape))]
+    sizes = [shape[at] & 0xFFFF_FFFF for at in how.shape if at < len(shape)]
+    steps = [strides[at] for at in how.strides if at < len(shape)]
+    return struct.pack(f"<{len(sizes)}I{len(steps)}q", *sizes, *steps)
 
 
 def _scalar(where: str, name: str, value: Number, dtype: DType | None, parameter: Parameter, line: int) -> bytes:

@@ -8,9 +8,9 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from amdkernel_mcp.compiler.launch_needs import LaunchNeeds, read_launch_needs
+from amdkernel_mcp.compiler.launch_needs import KEY, LaunchNeeds, needs_of_all, read_launch_needs
 from amdkernel_mcp.errors import InputError
 
 _NT_AMDGPU_METADATA = 32
@@ -54,7 +54,10 @@ def kernel_symbols(code_object: bytes) -> tuple[KernelSymbol, ...]:
     from elftools.elf.sections import NoteSection
 
     kernels: list[KernelSymbol] = []
+    needs: dict[str, LaunchNeeds] = {}
     for section in ELFFile(io.BytesIO(code_object)).iter_sections():
+        if section.name == KEY:
+            needs = needs_of_all(section.data())
         if not isinstance(section, NoteSection):
             continue
         for note in section.iter_notes():
@@ -63,7 +66,7 @@ def kernel_symbols(code_object: bytes) -> tuple[KernelSymbol, ...]:
             description = note["n_descdata"]
             metadata = msgpack.unpackb(description, strict_map_key=False)
             kernels += [_kernel(entry) for entry in metadata.get("amdhsa.kernels", [])]
-    return tuple(kernels)
+    return tuple(replace(each, needs=needs.get(each.symbol, each.needs)) for each in kernels)
 
 
 def _note_type(value: int | str) -> int:

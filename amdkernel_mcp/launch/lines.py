@@ -32,7 +32,7 @@ class Syntax:
     """Regular expression of what begins a comment."""
     verbs: tuple[str, ...] = ("launch", "workspace", "build", "tune")
     sizes: tuple[str, ...] = ("grid", "block")
-    """What a launch must have. A size that is not here is the compiler's."""
+    """What a launch must have. A size that is not here is the compiler's, or what the source says."""
     settings: tuple[str, ...] = ("grid", "block", "lds", "args")
     constants_in_launch: bool = False
     """Whether a launch may give values to other names, as a `constexpr` line does."""
@@ -121,14 +121,16 @@ class _PlanReader:
         if missing:
             form = " ".join(f"{key}=[..]" for key in syntax.sizes)
             raise _Mistake(f"launch {name} has no {missing[0]}: launch {name} {form}")
-        sizes = {key: tuple(map(parse_expression, _items(settings[key]))) for key in syntax.sizes}
+        sizes = {
+            key: tuple(map(parse_expression, _items(settings[key]))) for key in ("grid", "block") if key in settings
+        }
         for key, dimensions in sizes.items():
             if not 1 <= len(dimensions) <= 3:
                 raise _Mistake(f"launch {name}: {key} has {len(dimensions)} items, not 1 to 3")
         arguments = None if "args" not in settings else tuple(map(_launch_argument, _items(settings["args"])))
         lds = parse_expression(settings.get("lds", "0"))
         types = tuple(_items(settings["types"])) if "types" in settings else None
-        launch = Launch(name, sizes["grid"], sizes.get("block", ()), lds, arguments, line, types)
+        launch = Launch(name, sizes.get("grid", ()), sizes.get("block", ()), lds, arguments, line, types)
         self._plan = replace(self._plan, launches=(*self._plan.launches, launch))
 
     def _constexpr(self, rest: str, line: int) -> None:

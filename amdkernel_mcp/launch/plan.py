@@ -22,7 +22,7 @@ class Launch:
     """One kernel launch: sizes are expressions over the scalars, `grid` counts blocks."""
 
     kernel: str
-    grid: tuple[Expression, ...]
+    grid: tuple[Expression, ...]  # empty where the source has it
     block: tuple[Expression, ...]  # empty where the compiler decides
     lds: Expression  # dynamic, bytes
     args: tuple[str | Expression, ...] | None  # names, or integer expressions; None: the problem's arguments

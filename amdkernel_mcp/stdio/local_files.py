@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from amdkernel_mcp.errors import InputError
-from amdkernel_mcp.kernel_source import is_triton, read_kernel
+from amdkernel_mcp.kernel_source import is_python_kernel, read_kernel
 
 SENT_AS = {"path": "source", "baseline_path": "baseline_source"}
 """Parameters of tools that name a file, and the parameters that take its text instead."""
@@ -48,8 +48,8 @@ def _text_of(path: object, name: str) -> str:
             hint=f"a kernel's name ends with one of {' '.join(SUFFIXES)}",
         )
     source = read_kernel(real).source
-    if real.suffix.lower() == ".py" and not is_triton(source):
-        raise InputError("only Triton's Python files are sent to the server", file=path[:200])
+    if real.suffix.lower() == ".py" and not is_python_kernel(source):
+        raise InputError("of Python files, only kernels in Triton and FlyDSL are sent to the server", file=path[:200])
     return source
 
 

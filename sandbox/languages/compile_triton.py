@@ -12,111 +12,19 @@ Leaves kernel-N.o and toolchain; prints messages as a C compiler does, and exits
 The metadata of each kernel have a key `.amdkernel`: JSON of what its launch needs besides its arguments.
 """
 
-import __future__
-
 import ast
-import importlib.abc
-import importlib.machinery
 import json
 import re
 import sys
-import traceback
 from pathlib import Path
 from types import ModuleType
 
-FILE = "kernel.py"
+from candidate_module import FILE, Anything, HostOnly, Missing, Wrong, run_statements, say
+
 _ENTRIES = re.compile(
     r"^\t\.amdgpu_metadata\n---\namdhsa\.kernels:\n(.*?)^(amdhsa\..*?^\t\.end_amdgpu_metadata\n)", re.M | re.S
 )
 _MISSING = "no_triton"
-
-
-class Wrong(Exception):
-    """A mistake of the candidate, with its line, and the name that is not defined because of it."""
-
-    def __init__(self, message: str, line: int = 0, column: int = 0, defines: str = "") -> None:
-        super().__init__(message)
-        self.line, self.column, self.defines = line, column, defines
-
-
-class Anything:
-    """Stands for what a file imports for its host code (torch): any use of it is another one, none has an effect."""
-
-    def __init__(self, *_args: object, **_named: object) -> None:
-        pass
-
-    def __getattr__(self, name: str) -> "Anything":
-        if name.startswith("__") and name.endswith("__"):
-            raise AttributeError(name)
-        return Anything()
-
-    def __call__(self, *args: object, **_named: object) -> object:
-        # a decorator leaves the function as it is
-        return args[0] if len(args) == 1 and callable(args[0]) and not isinstance(args[0], Anything) else Anything()
-
-    def __mro_entries__(self, _bases: object) -> tuple[()]:
-        return ()
-
-    def __bool__(self) -> bool:
-        return False
-
-    def __iter__(self):  # type: ignore[no-untyped-def]
-        return iter(())
-
-    def __index__(self) -> int:
-        return 0
-
-    def __getitem__(self, _key: object) -> "Anything":
-        return Anything()
-
-    def __eq__(self, other: object) -> bool:
-        return self is other
-
-    def __hash__(self) -> int:
-        return id(self)
-
-    def __lt__(self, _other: object) -> bool:
-        return False
-
-    __gt__ = __le__ = __ge__ = __lt__
-
-    def __or__(self, _other: object) -> "Anything":
-        return Anything()
-
-    __ror__ = __and__ = __add__ = __radd__ = __sub__ = __mul__ = __rmul__ = __truediv__ = __floordiv__ = __or__
-
-
-class Missing(Anything):
-    """Stands for what a file imports from a module that is not here: decorators and host code do without it."""
-
-    def __init__(self, name: str, module: str) -> None:
-        super().__init__()
-        vars(self).update(name=name, module=module)
-
-    def __getattr__(self, name: str) -> "Anything":
-        super().__getattr__(name)
-        return Missing(self.name, self.module)
-
-    def __repr__(self) -> str:
-        return str(self.name)
-
-
-class HostOnly(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Finds torch and its parts, of which the sandbox has none: kernels do not use them, the code around them does."""
-
-    def find_spec(self, name: str, path: object = None, target: object = None) -> importlib.machinery.ModuleSpec | None:
-        del path, target
-        if name.split(".")[0] in ("torch", "pytest", "matplotlib", "pandas"):
-            return importlib.machinery.ModuleSpec(name, self, is_package=True)
-        return None
-
-    def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType:
-        module = ModuleType(spec.name)
-        module.__getattr__ = lambda name: Anything().__getattr__(name)  # type: ignore[method-assign]
-        return module
-
-    def exec_module(self, module: ModuleType) -> None:
-        del module
 
 
 def main(arch: str) -> int:
@@ -148,11 +56,6 @@ def with_computed(job: dict, computed: list[list]) -> dict:
         "values": {**job["values"], **{name: str(value) for name, value in computed}},
         "computed": dict(computed),
     }
-
-
-def say(kind: str, message: str, line: int = 0, column: int = 0) -> None:
-    place = f"{FILE}:{line}:{column or 1}: " if line > 0 else ""
-    print(f"{place}{kind}: {' '.join(message.split())[:600]}", file=sys.stderr)
 
 
 def load(job: dict, arch: str) -> dict[str, tuple]:
@@ -203,45 +106,6 @@ def unwrap(value: object, jit: type) -> object:
             return None
         value = getattr(value, "fn", None)
     return None
-
-
-def run_statements(module: ModuleType) -> list[Wrong]:
-    """Run the statements of the file into `module`. Returns the errors of those that failed.
-
-    Files of tutorials have host code too, which cannot run here: a statement that fails costs what it defines, and
-    one that is only a call or a test is left out.
-    """
-    try:
-        tree = ast.parse(Path(FILE).read_bytes(), FILE)
-    except SyntaxError as error:
-        raise Wrong(f"{type(error).__name__}: {error.msg}", error.lineno or 0, error.offset or 0) from None
-    except ValueError as error:
-        raise Wrong(str(error)) from None
-    flags, failed = 0, []
-    for node in tree.body:
-        if isinstance(node, (ast.Expr, ast.Assert)):
-            continue
-        if isinstance(node, ast.ImportFrom) and node.module == "__future__":
-            for name in node.names:
-                flags |= getattr(__future__, name.name).compiler_flag if hasattr(__future__, name.name) else 0
-        try:
-            exec(compile(ast.Module([node], []), FILE, "exec", flags, dont_inherit=True), vars(module))
-        except BaseException as error:  # the candidate's own code may raise anything, SystemExit too
-            frames = traceback.extract_tb(error.__traceback__)
-            lines = [frame.lineno for frame in frames if frame.filename == FILE and frame.lineno]
-            line, defines = lines[-1] if lines else node.lineno, getattr(node, "name", "")
-            failed.append(Wrong(f"{type(error).__name__}: {error}", line, defines=defines))
-            if isinstance(node, (ast.Import, ast.ImportFrom)):
-                stand_in(node, module)
-    return failed
-
-
-def stand_in(node: ast.Import | ast.ImportFrom, module: ModuleType) -> None:
-    """Bind the names of an import that failed, as they are often used by decorators and host code alone."""
-    for alias in node.names:
-        name = alias.asname or (alias.name.split(".")[0] if isinstance(node, ast.Import) else alias.name)
-        origin = alias.name if isinstance(node, ast.Import) else "." * node.level + (node.module or "")
-        vars(module).setdefault(name, Missing(name, origin))
 
 
 def wave_size(arch: str) -> int:

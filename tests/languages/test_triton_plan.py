@@ -150,5 +150,5 @@ def test_only_python_of_triton_is_sent_to_a_server(tmp_path: Path) -> None:
     kernel.write_text(VECTOR_ADD)
     other.write_text("KEY = 'secret'\n")
     assert with_text({"path": str(kernel)}) == {"source": VECTOR_ADD}
-    with pytest.raises(InputError, match="only Triton's Python"):
+    with pytest.raises(InputError, match="only kernels in Triton"):
         with_text({"path": str(other)})

@@ -179,7 +179,7 @@ def setup(
         bool, typer.Option("--torch", help="Install PyTorch as well, for references that import torch.")
     ] = False,
     triton: Annotated[
-        bool, typer.Option("--triton", help="Install Triton as well, for kernels in Triton and Gluon.")
+        bool, typer.Option("--triton", help="Install Triton and FlyDSL as well, for kernels in them and in Gluon.")
     ] = False,
     base: Annotated[
         str | None,

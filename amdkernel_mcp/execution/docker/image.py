@@ -135,7 +135,7 @@ def triton_image_id(daemon: Daemon, settings: Settings, *, host: str | None = No
     if image is None:
         where = f" --host {host}" if host else ""
         raise ToolchainError(
-            "the kernel is in Triton, which is not installed in the sandbox",
-            hint=f"`amdkernel setup --triton{where}` installs it: 290 MB to download, no GPU and no torch",
+            "the kernel is in Triton or FlyDSL, which are not installed in the sandbox",
+            hint=f"`amdkernel setup --triton{where}` installs both: 370 MB to download, no GPU and no torch",
         )
     return str(image.id)

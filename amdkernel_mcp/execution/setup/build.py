@@ -309,9 +309,9 @@ def _step_contents(step: Step, settings: Settings, progress: Progress) -> dict[s
     if step.hip_python:
         wheels = hip_python(settings.cache_dir / "wheels", (3, 12), progress)
         files |= {f"python/{path}": (content, 0o644) for path, content in wheels.items()}
-    if step.wheels:
-        pins = folder("sandbox") / step.wheels
-        fetched = pinned_wheels(settings.cache_dir / "wheels" / pins.stem, pins, (3, 12), progress)
+    for path, python in step.wheels:
+        pins = folder("sandbox") / path
+        fetched = pinned_wheels(settings.cache_dir / "wheels" / pins.stem, pins, python, progress)
         files |= {f"wheels/{wheel.name}": (wheel.read_bytes(), 0o644) for wheel in fetched}
     return files
 

@@ -110,7 +110,11 @@ def _beside(settings: Settings) -> Iterator[DoctorCheck]:
         ours = settled(daemon, settings)
         images = [
             ("PyTorch", torch_name(ours), "for references that import torch: amdkernel setup --torch"),
-            ("Triton", triton_name(ours), "for kernels in Triton and Gluon: amdkernel setup --triton"),
+            (
+                "Triton and FlyDSL",
+                triton_name(ours),
+                "for kernels in them and in Gluon: amdkernel setup --triton",
+            ),
         ]
         for title, name, what_for in images:
             image = find_image(daemon, name)
