@@ -21,7 +21,7 @@ AT_ONCE = {
 """Over at once, or for what another term of the model has; nothing waits for a prefetch."""
 WAITS = re.compile(
     r"s_wait\w*|s_(?:buffer_)?prefetch_\w+|s_delay_alu|s_barrier\w*|s_get_barrier_state|s_endpgm\w*|s_trap|s_sethalt"
-    r"|s_cbranch\w*"
+    r"|s_cbranch\w*|s_atc_probe\w*"
 )
 
 

@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from amdkernel_mcp.config import load_settings
+from amdkernel_mcp.config import Settings, load_settings
 from amdkernel_mcp.errors import SandboxError
-from amdkernel_mcp.execution.docker.daemon import connect
+from amdkernel_mcp.execution.docker.daemon import Daemon, connect
+from amdkernel_mcp.execution.docker.stream import Stream
+from amdkernel_mcp.execution.open_sandbox import open_sandbox
 from amdkernel_mcp.execution.sandbox import Sandbox, SandboxKind
 
 if TYPE_CHECKING:
@@ -90,6 +92,32 @@ def test_a_container_that_is_ended_from_outside_is_an_error_and_no_result(
         with pytest.raises(SandboxError, match="the sandbox container vanished"):
             sandbox.run(kind, ["sh", "-c", f"{PRINT_OWN_ID}; sleep 30"], {}, timeout_s=30, on_stderr=end_container)
     daemon.close()
+
+
+@pytest.mark.parametrize("when", ["before it is attached", "before it starts"])
+def test_a_container_that_is_removed_before_it_has_started_is_made_again(
+    settings: Settings, monkeypatch: pytest.MonkeyPatch, when: str
+) -> None:
+    daemon, attach = connect(settings.docker_host), Daemon.attach
+    removed: list[str] = []
+
+    def attach_and_lose(self: Daemon, container_id: str) -> Stream:
+        compiles = "compile" in daemon.client.containers.get(container_id).labels.values()
+        lost = compiles and len(removed) < 2
+        removed.extend([container_id] * lost)
+        stream = None if lost and when == "before it is attached" else attach(self, container_id)
+        if lost:
+            daemon.client.containers.get(container_id).remove(force=True)
+        return stream or attach(self, container_id)
+
+    monkeypatch.setattr(Daemon, "attach", attach_and_lose)
+    own = open_sandbox(settings, compiles=False)
+    try:
+        assert own.run("compile", ["sh", "-c", "echo here >&2"], {}, timeout_s=30).stderr == "here\n"
+    finally:
+        own.close()
+        daemon.close()
+    assert len(removed) == 2
 
 
 def test_a_job_that_kills_everything_in_its_container_has_an_exit_code(sandbox: Sandbox) -> None:

@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from amdkernel_mcp import tracing
 from amdkernel_mcp.errors import SandboxError
@@ -26,6 +27,9 @@ from amdkernel_mcp.execution.stdin_stream import StdinStream
 from amdkernel_mcp.results.job_answer import Isolation
 from amdkernel_mcp.work import current_work
 
+if TYPE_CHECKING:
+    from docker.models.containers import Container
+
 # stderr is cut to head and tail; past this the job is a log bomb and is ended.
 STDERR_LIMIT_BYTES = 16 << 20
 # Tar headers and padding of as many members as are read, besides the outputs themselves.
@@ -36,6 +40,8 @@ TRANSFER_ALLOWANCE_S = 20.0
 OVERTIME_S = 10.0
 # For Docker to come back after it was restarted.
 RESTART_S = 30.0
+# Of a container that is removed from outside before it has started.
+STARTS = 4
 
 
 @dataclass(frozen=True)
@@ -203,6 +209,15 @@ class DockerSandbox:
             self._daemon.close()
 
     def _start(self, kind: SandboxKind) -> WarmContainer:
+        """A container that waits for its job. One that somebody removes before it has started is made again."""
+        for _ in range(STARTS - 1):
+            with contextlib.suppress(_GoneError):
+                return self._start_once(kind)
+        return self._start_once(kind)
+
+    def _start_once(self, kind: SandboxKind) -> WarmContainer:
+        import docker.errors
+
         gpu = self._gpu if kind == "run" else None
         self._daemon.ping()
         labels, user = ownership_labels(kind), new_user(self._daemon.info)
@@ -214,14 +229,26 @@ class DockerSandbox:
             try:
                 stream = self._daemon.attach(str(container.id))
                 container.start()
-            except BaseException:
+            except BaseException as error:
                 if stream:
                     stream.close()
                 if self._daemon.answers():
+                    if isinstance(error, docker.errors.NotFound | SandboxError) and not self._is_there(container):
+                        raise _GoneError("a sandbox container was removed before it had started") from None
                     with contextlib.suppress(SandboxError):  # the first error says what is wrong
                         remove(container)
                 raise
         return WarmContainer(container, stream, self._daemon.answers)
+
+    @staticmethod
+    def _is_there(container: "Container") -> bool:
+        import docker.errors
+
+        try:
+            container.reload()
+        except docker.errors.NotFound:
+            return False
+        return True
 
     def _image_of(self, kind: SandboxKind) -> str:
         if kind not in self._finders:
@@ -246,6 +273,10 @@ class DockerSandbox:
                 if self._daemon.answers():
                     reap(self._daemon, ended)
             self._closed.wait(PERIOD_S)
+
+
+class _GoneError(SandboxError):
+    """A container that was made is no longer there."""
 
 
 def _completed(received: Received, ending: Ending, *, seconds: float, timeout_s: float) -> Completed:
