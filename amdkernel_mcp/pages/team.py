@@ -17,6 +17,7 @@ from amdkernel_mcp.pages.compare import compared
 from amdkernel_mcp.pages.drawn import DAYS, plot_of, week_of
 from amdkernel_mcp.pages.leaderboard import gpus_of
 from amdkernel_mcp.pages.render import fragment, page
+from amdkernel_mcp.pages.status import states_of
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -180,16 +181,20 @@ def _pairs(board: Board, timed: Sequence[Any], viewer: Viewer) -> list[tuple[str
 
 
 def weeks_of(running: Running) -> list[GpuWeek]:
-    """The use of each GPU that has a name now. Raises DatabaseError, and what asking for targets raises."""
+    """The use of each GPU that has a name now, also of one that cannot be reached: it is known by the name that it had
+    when a job last used it. Raises DatabaseError, and what asking for targets raises."""
     past, held = running.leases.past(DAYS), running.leases.held()
-    return [
-        week_of(
-            *(each.name, each.gpu, [lease for lease in past if lease.gpu == each.gpu_id]),
-            [lease for lease in held if lease.gpu == each.gpu_id],
-        )
-        for each in running.targets.get()
-        if each.gpu_id
-    ]
+    ids = {each.target: each.gpu for each in running.leases.health.list()}
+    ids |= {each.name: each.gpu_id for each in running.targets.get() if each.gpu_id}
+    weeks = []
+    for each in states_of(running):
+        if each.kind == "gpu":
+            gpu = ids.get(each.name)
+            mine = [lease for lease in past if lease.gpu == gpu]
+            week = week_of(each.name, each.gpu, mine, [lease for lease in held if lease.gpu == gpu])
+            week.state, week.note, week.is_known = each.state, each.note, gpu is not None
+            weeks.append(week)
+    return sorted(weeks, key=lambda week: week.name)
 
 
 def job_parts(job_id: str, running: Running, viewer: Viewer) -> Parts:
