@@ -96,7 +96,7 @@ class Hour:
 @dataclass
 class GpuWeek:
     """The use of one GPU in the last seven days. `hours`: oldest first. Seconds by owner in `of`. `now`: its leases.
-    `state`: as the overview has it; `note`: why it is in it. `is_known`: whether its leases can be told from others'."""
+    `state`: as the overview has it, `note` says why. `is_known`: whether it is known which leases are its own."""
 
     name: str
     gpu: str

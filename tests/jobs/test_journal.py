@@ -175,7 +175,7 @@ def test_a_finished_job_keeps_its_answer_and_not_the_texts_that_it_was_given(own
     journal.close()
 
 
-def test_an_admin_lists_the_jobs_of_all_users_and_finds_the_one_of_an_attempt(own: Settings, store: Stores) -> None:
+def test_an_admin_lists_the_jobs_of_all_users_and_finds_the_one_of_an_attempt(store: Stores) -> None:
     def records(_: Request, work: Work) -> Answer:
         return CheckResult(reason="right", attempt=f"a-{work.owner}")
 

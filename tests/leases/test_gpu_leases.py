@@ -208,7 +208,7 @@ def test_a_lease_whose_holder_is_gone_counts_until_its_deadline_and_no_further(h
         connection.execute(update(gpu_leases).where(gpu_leases.c.fence == asked.fence).values(times))
     assert not [each for each in here.held() if each.gpu == gpu]
     used, frees = here.used_s(gpu)
-    assert used == pytest.approx(100), "not the 900 s since, in which nobody had it"
+    assert used == pytest.approx(100), "not the 900 s since, in which no user had it"
     assert 85000 < frees <= 85500
     [past] = [each for each in here.past(7) if each.gpu == gpu]
     assert past.from_s - past.until_s == pytest.approx(100)

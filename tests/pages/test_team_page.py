@@ -255,7 +255,7 @@ def test_a_gpu_says_who_holds_it_through_whatever_server_and_for_how_long(here: 
     gpu = here.client(ANN).get("/status.json").json()["targets"][0]
     assert (gpu["name"], gpu["state"], gpu["leases"][0]["kind"]) == ("gpu1:0", "busy", "exclusive")
     assert gpu["leases"][0]["seconds"] >= 0
-    assert "held by &lt;b&gt;eve&lt;/b&gt;, exclusive" in here.client(ANN).get("/").text
+    assert "held alone by &lt;b&gt;eve&lt;/b&gt;" in here.client(ANN).get("/").text
     assert here.leases.end(asked)
     assert here.client(ANN).get("/status.json").json()["targets"][0]["state"] == "idle"
 
