@@ -195,7 +195,7 @@ class JobStore:
         return job
 
     def list(self, owner: str | None, limit: int, attempt: str | None = None) -> list[Job]:
-        """The newest jobs of an owner, or for None of all: of this process and of the journal. `attempt`: what made it."""
+        """The newest jobs of an owner, None: of all; here and in the journal. `attempt`: only the one that made it."""
         with self._lock:
             here = {job.id: job for job in reversed(self._jobs.values()) if owner in (None, job.owner)}
         stored = journal.list(owner, limit, attempt) if (journal := self._open_journal()) else []

@@ -85,8 +85,8 @@ def _readable(axis: Axis) -> list[float]:
 
 @dataclass(frozen=True)
 class Hour:
-    """The share of an hour for which a GPU was held, 0 to 1. `ago`: whole hours from its end to now. `of`: the shares of
-    its owners, which together may be more: several may use a GPU at once."""
+    """The share of an hour for which a GPU was held, 0 to 1. `ago`: whole hours from its end to now. `of`: by owner;
+    together they may be more, as several may use a GPU at once."""
 
     ago: int
     share: float
