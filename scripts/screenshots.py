@@ -225,7 +225,7 @@ def main() -> None:
             with gpu_server(Path(name) / "gpus") as (gpus, token):
                 sign_in(browser, gpus, token)
                 browser.open(f"{gpus}/gpus")
-                shots(browser, every, "gpus", 285)
+                shots(browser, every, "gpus", 440)
             for line in browser.console_errors:
                 print(f"console: {line}")
         if every is not None:

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
 RENEW_S = LEASE_S / 3
 MOST_TRIES = 5  # a job that ends its server each time must not be done for ever
+MOST_NAME = 200  # characters
 KEPT_DAYS = 7
 PRUNE_EVERY = 16  # accepted jobs
 KEPT_JOBS = 200  # finished ones, of each user
@@ -122,7 +123,7 @@ class Journal:
         answer = job.answer.model_dump_json(by_alias=True) if job.answer is not None else None
         with writing_once(self._engine) as connection:
             ended = {"status": status, "answer": answer, "error": error, "ended": now_in(connection)}
-            ended["arguments"] = "{}"  # may be megabytes, and are not needed any more
+            ended["arguments"] = json.dumps(_named_in(job))  # all of them may be megabytes, and are not needed any more
             return bool(connection.execute(update(jobs).where(*_held(job)).values(ended)).rowcount)
 
     def cancel(self, job_id: str, owner: str) -> None:
@@ -177,9 +178,13 @@ class Journal:
             row = connection.execute(select(jobs).where(jobs.c.id == job_id, whose)).first()
         return None if row is None else _stored(row)
 
-    def list(self, owner: str, limit: int) -> list[StoredJob]:
-        """The owner's newest jobs, newest first."""
-        newest = select(jobs).where(jobs.c.owner == owner).order_by(jobs.c.created.desc()).limit(limit)
+    def list(self, owner: str | None, limit: int, attempt: str | None = None) -> list[StoredJob]:
+        """The owner's newest jobs, newest first; None: of all users of this kind of server. `attempt`: only those whose
+        answer names it."""
+        wanted = [jobs.c.service == self._service if owner is None else jobs.c.owner == owner]
+        if attempt is not None:
+            wanted.append(jobs.c.answer.contains(f'"attempt":"{attempt}"', autoescape=True))
+        newest = select(jobs).where(*wanted).order_by(jobs.c.created.desc()).limit(limit)
         with reading(self._engine) as connection:
             return [_stored(row) for row in connection.execute(newest)]
 
@@ -212,6 +217,12 @@ def as_job(stored: StoredJob) -> Job:
     if job.status in FINISHED:
         job.ended.set()
     return job
+
+
+def _named_in(job: Job) -> dict[str, str]:
+    """What a list of jobs says of it: the names of its problem and its target."""
+    names = {name: job.request.arguments.get(name) for name in ("problem", "target")}
+    return {name: each[:MOST_NAME] for name, each in names.items() if isinstance(each, str)}
 
 
 def _unfinished() -> Sequence[Any]:

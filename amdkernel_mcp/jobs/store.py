@@ -194,14 +194,14 @@ class JobStore:
             raise JobError(f"there is no job {job_id!r}", hint="list_jobs lists yours; or call its tool again")
         return job
 
-    def list(self, owner: str, limit: int) -> list[Job]:
-        """The owner's jobs, newest first: those of this process, then those that only the journal knows."""
+    def list(self, owner: str | None, limit: int, attempt: str | None = None) -> list[Job]:
+        """The newest jobs of an owner, None: of all; here and in the journal. `attempt`: only the one that made it."""
         with self._lock:
-            here = {job.id: job for job in reversed(self._jobs.values()) if job.owner == owner}
-        journal = self._open_journal()
-        stored = journal.list(owner, limit) if journal else []
-        others = [as_job(each) for each in stored if each.id not in here]
-        return [*here.values(), *others][:limit]
+            here = {job.id: job for job in reversed(self._jobs.values()) if owner in (None, job.owner)}
+        stored = journal.list(owner, limit, attempt) if (journal := self._open_journal()) else []
+        found = [*here.values(), *(as_job(each) for each in stored if each.id not in here)]
+        made = [job for job in found if attempt is None or (job.answer and job.answer.attempt == attempt)]
+        return sorted(made, key=lambda job: -job.created_s)[:limit]
 
     def place(self, job: Job) -> Place | None:
         """Where a waiting job stands; None once it runs."""

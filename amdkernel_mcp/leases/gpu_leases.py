@@ -15,7 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from sqlalchemy import Connection, Engine, Row, case, delete, func, insert, or_, select, text, update
+from sqlalchemy import ColumnElement, Connection, Engine, Row, case, delete, func, insert, select, text, update
 
 from amdkernel_mcp.database.holder import new_holder
 from amdkernel_mcp.database.leases import LEASE_S, deadline, is_over, mend_deadline, renew
@@ -189,7 +189,7 @@ class GpuLeases:
         """All leases that were held within the last days (at most 8 are kept), oldest first."""
         with reading(self._engine()) as connection:
             now = database_now(connection)
-            until = func.coalesce(gpu_leases.c.ended, now)
+            until = _until(now)
             wanted = select(
                 *(gpu_leases.c.gpu, gpu_leases.c.kind, gpu_leases.c.owner, gpu_leases.c.granted, until.label("until"))
             ).where(gpu_leases.c.granted.is_not(None), until > now - days * DAY_S)
@@ -204,13 +204,13 @@ class GpuLeases:
         them are a day old."""
         with reading(self._engine()) as connection:
             now = database_now(connection)
-            until = func.coalesce(gpu_leases.c.ended, now)
+            until = _until(now)
             start = case((gpu_leases.c.granted < now - DAY_S, now - DAY_S), else_=gpu_leases.c.granted)
             of_owner = (
                 gpu_leases.c.owner == owner,
                 gpu_leases.c.kind == "exclusive",
                 gpu_leases.c.granted.is_not(None),
-                or_(gpu_leases.c.ended.is_(None), gpu_leases.c.ended > now - DAY_S),
+                until > now - DAY_S,
             )
             total, oldest = connection.execute(select(func.sum(until - start), func.min(until)).where(*of_owner)).one()
         return float(total or 0.0), max(float(oldest) + DAY_S - now, 0.0) if oldest else 0.0
@@ -278,6 +278,13 @@ def _open_rows(connection: Connection, gpu: str) -> Sequence[Row[Any]]:
     """What holds a GPU or waits for it, each with the time `now`."""
     found = select(gpu_leases, now_in(connection).label("now"))
     return connection.execute(found.where(gpu_leases.c.gpu == gpu, gpu_leases.c.ended.is_(None))).all()
+
+
+def _until(now: float) -> ColumnElement[float]:
+    """When a lease ended; now where it is held. One whose holder is gone ended at its deadline, also while no row says
+    so: that is written when the GPU is next asked for, which may be days later."""
+    deadline_or_now = case((gpu_leases.c.lease_until < now, gpu_leases.c.lease_until), else_=now)
+    return func.coalesce(gpu_leases.c.ended, deadline_or_now)
 
 
 def _is_in_the_way(row: Row[Any], kind: Kind, fence: int | None = None) -> bool:

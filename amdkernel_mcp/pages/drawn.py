@@ -13,6 +13,7 @@ from amdkernel_mcp.plot import Axis, number
 if TYPE_CHECKING:
     from amdkernel_mcp.history.leaderboard import TimedAttempt
     from amdkernel_mcp.leases.gpu_leases import HeldLease, PastLease
+    from amdkernel_mcp.results.server import State
 
 DAYS = 7
 _HOURS = DAYS * 24
@@ -84,15 +85,18 @@ def _readable(axis: Axis) -> list[float]:
 
 @dataclass(frozen=True)
 class Hour:
-    """The share of an hour for which a GPU was held, 0 to 1. `ago`: whole hours from its end to now."""
+    """The share of an hour for which a GPU was held, 0 to 1. `ago`: whole hours from its end to now. `of`: by owner;
+    together they may be more, as several may use a GPU at once."""
 
     ago: int
     share: float
+    of: dict[str, float] = field(default_factory=dict)
 
 
 @dataclass
 class GpuWeek:
-    """The use of one GPU in the last seven days. `hours`: oldest first. Seconds by owner in `of`. `now`: its leases."""
+    """The use of one GPU in the last seven days. `hours`: oldest first. Seconds by owner in `of`. `now`: its leases.
+    `state`: as the overview has it, `note` says why. `is_known`: whether it is known which leases are its own."""
 
     name: str
     gpu: str
@@ -101,11 +105,18 @@ class GpuWeek:
     exclusive_s: float = 0.0
     held_s: float = 0.0
     now: Sequence[HeldLease] = ()
+    state: State = "idle"
+    note: str | None = None
+    is_known: bool = True
 
     @property
     def share(self) -> float:
         """Of the week."""
         return self.held_s / (_HOURS * 3600)
+
+    def share_of(self, owner: str) -> float:
+        """Of what all owners held."""
+        return self.of.get(owner, 0.0) / (sum(self.of.values()) or 1.0)
 
 
 def week_of(name: str, gpu: str, leases: Sequence[PastLease], now: Sequence[HeldLease] = ()) -> GpuWeek:
@@ -124,5 +135,9 @@ def week_of(name: str, gpu: str, leases: Sequence[PastLease], now: Sequence[Held
     for ago in range(_HOURS - 1, -1, -1):
         newest, oldest = ago * 3600.0, (ago + 1) * 3600.0
         held = sum(max(0.0, min(begun, oldest) - max(ended, newest)) for begun, ended in spans)
-        week.hours.append(Hour(ago, min(1.0, held / 3600.0)))
+        of: dict[str, float] = {}
+        for lease in leases:
+            if (part := min(lease.from_s, oldest) - max(lease.until_s, newest)) > 0:
+                of[lease.owner] = min(1.0, of.get(lease.owner, 0.0) + part / 3600.0)
+        week.hours.append(Hour(ago, min(1.0, held / 3600.0), of))
     return week

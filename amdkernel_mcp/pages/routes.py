@@ -23,7 +23,7 @@ from amdkernel_mcp.pages.render import FOLDER, HEADERS, Standalone, page
 from amdkernel_mcp.pages.sign_in import Known, SignIn, Verify, Viewer
 from amdkernel_mcp.pages.status import Running, status_of
 from amdkernel_mcp.pages.stream import Streams, home_parts, live_values
-from amdkernel_mcp.pages.team import TeamPages, retried
+from amdkernel_mcp.pages.team import TeamPages, job_of, retried
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -94,7 +94,9 @@ class Pages:
         shown = await asyncio.to_thread(running.engine.attempts.show, name, by=viewer.by)
         self._note_of_another(request, viewer, "page: attempt", shown.attempt["by"])
         view = await asyncio.to_thread(view_of, shown)
-        return page("attempt.html", {"viewer": viewer, "it": shown.attempt, "shown": shown, "view": view})
+        job = await asyncio.to_thread(job_of, running, shown.attempt["id"], shown.attempt["by"])
+        values = {"viewer": viewer, "it": shown.attempt, "shown": shown, "view": view, "job": job}
+        return page("attempt.html", values)
 
     def _note_of_another(self, request: Request, viewer: Viewer, action: str, owner: str) -> None:
         """Write down that an admin opened what another user made."""

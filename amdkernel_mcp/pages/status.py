@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -122,17 +122,18 @@ def status_of(server: Running, user: str, *, admin: bool = False) -> ServerStatu
         version=__version__,
         draining=seen.draining,
         workers=seen.workers,
-        targets=[each for each in _targets(server, running) if each.jobs or _host(each.name) not in away],
+        targets=[each for each in states_of(server, running) if each.jobs or _host(each.name) not in away],
         away=sorted(away),
-        users=users_of(server.users(), server.leases, running, waiting) if admin else None,
+        users=users_of(server.users(), server.leases, server.engine.attempts, running, waiting) if admin else None,
         quotas=quotas_of(server.quotas) if admin else None,
         compiling=[job for job in running if job.target is None],
         waiting=waiting,
     )
 
 
-def _targets(server: Running, running: list[RunningJob]) -> list[TargetState]:
-    """GPUs first, then what is busy, then the others in their order."""
+def states_of(server: Running, running: Sequence[RunningJob] = ()) -> list[TargetState]:
+    """All targets: GPUs first, then what is busy, then the others in their order. Raises DatabaseError, and what asking
+    for targets raises."""
     known = server.targets.get()
     brought = {host.name: host for host in server.engine.workers.hosts()}  # now as well
     any_gpu = any(each.gpu_id for each in known)

@@ -110,7 +110,7 @@ def live_values(status: ServerStatus, viewer: Viewer) -> dict[str, Any]:
     gpus = [target for target in status.targets if target.kind == "gpu"]
     wanted = {job.target for job in status.waiting}
     folded = [each for each in status.targets if _is_aside(each, wanted)]
-    counted = gpus or status.targets
+    counted = [each for each in gpus or status.targets if each.state in ("idle", "busy")]
     waits = [job.expected_wait_s for job in status.waiting if job.expected_wait_s is not None]
     counts = {
         "running": sum(len(target.jobs) for target in status.targets) + len(status.compiling),
@@ -118,6 +118,7 @@ def live_values(status: ServerStatus, viewer: Viewer) -> dict[str, Any]:
         "gpus": bool(gpus),
         "busy": sum(target.state == "busy" for target in counted),
         "of": len(counted),
+        "unusable": len(gpus or status.targets) - len(counted),
         "wait": max(waits) if waits else None if status.waiting else 0,
     }
     shown = [each for each in status.targets if each not in folded]
@@ -133,7 +134,7 @@ def _is_aside(target: TargetState, wanted: Set[str | None]) -> bool:
 def _state(status: ServerStatus) -> str:
     seconds = {"__all__": {"seconds"}}
     targets = {"__all__": {"jobs": seconds, "leases": seconds}}
-    users = {"__all__": {"gpu_seconds", "last_used"}}
+    users = {"__all__": {"gpu_seconds", "last_used", "last_seen"}}
     return status.model_dump_json(
         exclude={"waiting": seconds, "compiling": seconds, "targets": targets, "users": users if status.users else True}
     )

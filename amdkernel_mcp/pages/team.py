@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+import time
 from collections.abc import Awaitable, Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,7 @@ from amdkernel_mcp.pages.compare import compared
 from amdkernel_mcp.pages.drawn import DAYS, plot_of, week_of
 from amdkernel_mcp.pages.leaderboard import gpus_of
 from amdkernel_mcp.pages.render import fragment, page
+from amdkernel_mcp.pages.status import states_of
 
 if TYPE_CHECKING:
     from starlette.requests import Request
@@ -49,6 +51,7 @@ class TeamPages:
             ("/gpus", self._gpus),
             ("/compare", self._compare),
             ("/jobs", self._jobs),
+            ("/attempts/{attempt}/job", self._job_of_attempt),
             ("/jobs/{job}", self._job),
             ("/jobs/{job}/events", self._job_events),
         ]
@@ -80,8 +83,22 @@ class TeamPages:
         return page("compare.html", {"viewer": viewer} | view)
 
     async def _jobs(self, _: Request, running: Running, viewer: Viewer) -> Response:
-        found = await asyncio.to_thread(running.jobs.list, viewer.user, MOST_JOBS)
-        return page("jobs.html", {"viewer": viewer, "jobs": [_job_view(job, running) for job in found]})
+        def found() -> list[dict[str, Any]]:
+            return [_job_view(job, running) for job in running.jobs.list(viewer.by, MOST_JOBS)]
+
+        return page("jobs.html", {"viewer": viewer, "jobs": await asyncio.to_thread(found), "most": MOST_JOBS})
+
+    async def _job_of_attempt(self, request: Request, running: Running, viewer: Viewer) -> Response:
+        """To the job that made an attempt."""
+
+        def found() -> str | None:
+            attempt = running.engine.attempts.show(request.path_params["attempt"], by=viewer.by).attempt
+            return job_of(running, attempt["id"], attempt["by"])
+
+        job = await asyncio.to_thread(found)
+        if job is None:
+            raise InputError("No job of this attempt is kept: it was made at a shell, or its job is forgotten by now.")
+        return RedirectResponse(f"/jobs/{job}", 303)
 
     async def _job(self, request: Request, running: Running, viewer: Viewer) -> Response:
         job = await asyncio.to_thread(running.jobs.find, request.path_params["job"], viewer.by)
@@ -92,6 +109,12 @@ class TeamPages:
     async def _job_events(self, request: Request, running: Running, viewer: Viewer) -> Response:
         job = await asyncio.to_thread(running.jobs.find, request.path_params["job"], viewer.by)
         return self._streams.answer(request, viewer, job_parts(job.id, running, viewer))
+
+
+def job_of(running: Running, attempt: str, owner: str) -> str | None:
+    """The id of the job that made this user's attempt, as long as this server knows it. Raises DatabaseError."""
+    found = running.jobs.list(owner, 1, attempt)
+    return found[0].id if found else None
 
 
 def problem_view(
@@ -158,16 +181,20 @@ def _pairs(board: Board, timed: Sequence[Any], viewer: Viewer) -> list[tuple[str
 
 
 def weeks_of(running: Running) -> list[GpuWeek]:
-    """The use of each GPU that has a name now. Raises DatabaseError, and what asking for targets raises."""
+    """The use of each GPU that has a name now, also of one that cannot be reached: it is known by the name that it had
+    when a job last used it. Raises DatabaseError, and what asking for targets raises."""
     past, held = running.leases.past(DAYS), running.leases.held()
-    return [
-        week_of(
-            *(each.name, each.gpu, [lease for lease in past if lease.gpu == each.gpu_id]),
-            [lease for lease in held if lease.gpu == each.gpu_id],
-        )
-        for each in running.targets.get()
-        if each.gpu_id
-    ]
+    ids = {each.target: each.gpu for each in running.leases.health.list()}
+    ids |= {each.name: each.gpu_id for each in running.targets.get() if each.gpu_id}
+    weeks = []
+    for each in states_of(running):
+        if each.kind == "gpu":
+            gpu = ids.get(each.name)
+            mine = [lease for lease in past if lease.gpu == gpu]
+            week = week_of(each.name, each.gpu, mine, [lease for lease in held if lease.gpu == gpu])
+            week.state, week.note, week.is_known = each.state, each.note, gpu is not None
+            weeks.append(week)
+    return sorted(weeks, key=lambda week: week.name)
 
 
 def job_parts(job_id: str, running: Running, viewer: Viewer) -> Parts:
@@ -190,7 +217,7 @@ def job_parts(job_id: str, running: Running, viewer: Viewer) -> Parts:
 def _job_view(job: Job, running: Running) -> dict[str, Any]:
     place = running.jobs.place(job) if job.status == "queued" and not job.elsewhere else None
     status = job.state.replace("waits_for_gpu", "waits for a GPU")
-    asked = job.request.arguments
+    asked, asked_lane = job.request.arguments, job.request.lane(running.default_target)
     target = (job.answer.target if job.answer else None) or asked.get("target") or running.default_target
     now_s = running.jobs.overview().now_s if job.finished_s is None else job.finished_s
     since_s = job.accepted_s if job.begun_s is None else job.begun_s
@@ -200,7 +227,7 @@ def _job_view(job: Job, running: Running) -> dict[str, Any]:
         "owner": job.owner,
         "verb": job.request.verb.replace("_", " "),
         "problem": job.request.problem,
-        "target": None if job.lane == "compile" else target,
+        "target": None if asked_lane == "compile" else target,
         "status": status,
         "is_over": job.status in FINISHED,
         "verdict": str(verdict) if verdict else None,
@@ -208,6 +235,7 @@ def _job_view(job: Job, running: Running) -> dict[str, Any]:
         "attempt": job.answer.attempt if job.answer else None,
         "error": running.explain(job.error) if job.error is not None else None,
         "created": _iso(job.created_s),
+        "age": max(0.0, time.time() - job.created_s),
         "seconds": None if job.elsewhere else max(0.0, now_s - since_s),
         "place": place.number if place else None,
         "says": now_of(job, place) if place or job.state == "waits_for_gpu" else None,

@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from datetime import datetime
 from typing import TYPE_CHECKING
 
+from amdkernel_mcp.errors import AmdkernelError
 from amdkernel_mcp.results.server import QuotaState, RunningJob, UserState, WaitingJob
 
 if TYPE_CHECKING:
+    from amdkernel_mcp.history.attempts import Attempts
     from amdkernel_mcp.jobs.quotas import Quotas
     from amdkernel_mcp.leases.gpu_leases import GpuLeases
     from amdkernel_mcp.results.access import UserList
@@ -17,7 +20,7 @@ _PREFIX = "user:"
 
 
 def users_of(
-    known: UserList, leases: GpuLeases, running: Sequence[RunningJob], waiting: Sequence[WaitingJob]
+    known: UserList, leases: GpuLeases, attempts: Attempts, running: Sequence[RunningJob], waiting: Sequence[WaitingJob]
 ) -> list[UserState]:
     """Those with a token, and those of an identity provider who have jobs now. Raises DatabaseError."""
     runs, waits = (Counter(job.owner for job in jobs) for jobs in (running, waiting))
@@ -31,12 +34,26 @@ def users_of(
                 scopes=user.scopes if user else [],
                 valid_tokens=user.valid_tokens + user.in_tokens_file if user else 0,
                 last_used=user.last_used if user else None,
+                last_seen=_later(user.last_used if user else None, _last_attempt(attempts, owner)),
                 running=runs[owner],
                 waiting=waits[owner],
                 gpu_seconds=round(leases.used_s(owner)[0], 1),
             )
         )
     return states
+
+
+def _last_attempt(attempts: Attempts, owner: str) -> str | None:
+    """When their newest attempt was made; None also where the history cannot be read."""
+    try:
+        newest = attempts.list(by=owner, limit=1).attempts
+    except AmdkernelError:
+        return None
+    return newest[0].created if newest else None
+
+
+def _later(*times: str | None) -> str | None:
+    return max((each for each in times if each is not None), key=datetime.fromisoformat, default=None)
 
 
 def quotas_of(quotas: Quotas) -> QuotaState:

@@ -84,7 +84,8 @@ class UserState(Result):
     name: str
     scopes: list[str]
     valid_tokens: int
-    last_used: str | None
+    last_used: str | None = Field(description="Of their tokens in the database")
+    last_seen: str | None = Field(default=None, description="The later of that and their newest attempt")
     running: int
     waiting: int
     gpu_seconds: float = Field(description="Of exclusive leases in the last 24 hours")

@@ -163,14 +163,32 @@ def test_a_late_result_of_an_earlier_holder_is_not_taken(own: Settings) -> None:
 
 def test_a_finished_job_keeps_its_answer_and_not_the_texts_that_it_was_given(own: Settings) -> None:
     journal = Journal(own, "http")
-    job = Job(new_id(), "ann", Request("check", {"source": "x" * 1_000_000}), answer=CheckResult(reason="right"))
+    named = {"problem": "softmax", "target": "gpu1:0"}
+    asked = Request("check", named | {"source": "x" * 1_000_000})
+    job = Job(new_id(), "ann", asked, answer=CheckResult(reason="right"))
     job.fence = journal.accept(job)
     assert journal.end(job, "done", None)
     found = journal.find(job.id, "ann")
     assert found is not None
-    assert not found.request.arguments
+    assert found.request.arguments == named, "which a list of jobs shows"
     assert found.answer is not None
     journal.close()
+
+
+def test_an_admin_lists_the_jobs_of_all_users_and_finds_the_one_of_an_attempt(store: Stores) -> None:
+    def records(_: Request, work: Work) -> Answer:
+        return CheckResult(reason="right", attempt=f"a-{work.owner}")
+
+    first = store(records)
+    of = {owner: accepted(first, owner=owner).id for owner in ("ann", "bob")}
+    for owner, job in of.items():
+        ended(first, job, owner)
+    for each in (first, store(records)):  # the second one knows them from the journal alone
+        assert [job.id for job in each.list(None, 10)] == [of["bob"], of["ann"]]
+        assert [job.id for job in each.list("ann", 10)] == [of["ann"]]
+        assert [job.id for job in each.list(None, 10, "a-bob")] == [of["bob"]]
+        assert not each.list("ann", 10, "a-bob")
+        assert not each.list("ann", 10, "a-%")
 
 
 def test_an_answer_that_json_cannot_have_costs_the_survival_and_not_the_job(store: Stores) -> None:

@@ -201,6 +201,24 @@ def test_gpu_seconds_are_counted_for_their_user_and_only_the_exclusive_ones(here
     assert here.used_s("another") == (0.0, 0.0)
 
 
+def test_a_lease_whose_holder_is_gone_counts_until_its_deadline_and_no_further(here: GpuLeases, gpu: str) -> None:
+    asked, _ = here.ask(gpu, "exclusive", gpu)
+    with here._engine().begin() as connection:
+        times = {name: gpu_leases.c.asked - ago for name, ago in (("granted", 1000), ("lease_until", 900))}
+        connection.execute(update(gpu_leases).where(gpu_leases.c.fence == asked.fence).values(times))
+    assert not [each for each in here.held() if each.gpu == gpu]
+    used, frees = here.used_s(gpu)
+    assert used == pytest.approx(100), "not the 900 s since, in which no user had it"
+    assert 85000 < frees <= 85500
+    [past] = [each for each in here.past(7) if each.gpu == gpu]
+    assert past.from_s - past.until_s == pytest.approx(100)
+    with here._engine().begin() as connection:
+        long_ago = gpu_leases.c.asked - 2 * 86400
+        of_this = update(gpu_leases).where(gpu_leases.c.fence == asked.fence)
+        connection.execute(of_this.values(granted=long_ago - 100, lease_until=long_ago))
+    assert here.used_s(gpu) == (0.0, 0.0), "more than a day ago"
+
+
 _HOLDER = """
 import sys, time
 from amdkernel_mcp.config import load_settings

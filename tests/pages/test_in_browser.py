@@ -129,4 +129,4 @@ def test_an_admin_sees_all_of_each_user_on_a_phone(here: Served, browser: Chromi
         browser.look(width, 900, "light")
         assert browser.run(f"({MOST_OUT_OF_SIGHT})({width})") <= 0, f"{width} px: some of it is out of sight"
     named = "getComputedStyle(document.querySelector('.users td:last-child'), '::before').content"
-    assert "GPU time" in str(browser.run(named)), "without the head of the table each figure has its name"
+    assert "measured on GPUs" in str(browser.run(named)), "without the head of the table each figure has its name"

@@ -38,3 +38,30 @@ def test_a_job_is_started_again_by_its_owner_alone_with_a_form_of_this_server(he
     assert here.jobs.find(again, "user:ann").request == here.jobs.find(job, "user:ann").request
     assert ("user:ann", "page: retry", job, "done") in here.noted
     assert "row_softmax" in ann.get("/jobs").text
+
+
+def test_an_admin_sees_the_jobs_of_the_team_and_a_user_their_own(here: Served) -> None:
+    bob = here.client(BOB)
+    assert "A job is one call of a tool" in (empty := bob.get("/jobs").text)
+    assert "No job is kept now" in empty
+    assert 'href="/#h-attempts"' in empty
+    job = here.start("user:ann", problem="row_softmax", target="gpu1:0")
+    finish(here, (job, "user:ann"))
+    assert "row_softmax" not in bob.get("/jobs").text
+    here.scopes[BOB] = ("docs", "admin")
+    page = bob.get("/jobs").text
+    for shown in ("The team&#39;s jobs", ">ann<", "row_softmax", "gpu1:0", "done", "correct", f'/jobs/{job}#log"'):
+        assert shown in page
+    assert 'id="log"' in bob.get(f"/jobs/{job}").text
+
+
+def test_an_attempt_leads_to_its_job_where_one_is_kept(here: Served) -> None:
+    made, alone = here.attempt(), here.attempt()
+    job = here.start("user:ann", attempt=made.id)
+    finish(here, (job, "user:ann"))
+    ann = here.client(ANN)
+    answer = ann.get(f"/attempts/{made.id}/job", follow_redirects=False)
+    assert (answer.status_code, answer.headers["location"]) == (303, f"/jobs/{job}")
+    assert ann.get(f"/attempts/{alone.id}/job").status_code == 404
+    assert here.client(BOB).get(f"/attempts/{made.id}/job", follow_redirects=False).status_code == 404
+    assert f'href="/attempts/{made.id}"' in ann.get("/jobs").text

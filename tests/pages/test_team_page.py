@@ -255,7 +255,7 @@ def test_a_gpu_says_who_holds_it_through_whatever_server_and_for_how_long(here: 
     gpu = here.client(ANN).get("/status.json").json()["targets"][0]
     assert (gpu["name"], gpu["state"], gpu["leases"][0]["kind"]) == ("gpu1:0", "busy", "exclusive")
     assert gpu["leases"][0]["seconds"] >= 0
-    assert "held by &lt;b&gt;eve&lt;/b&gt;, exclusive" in here.client(ANN).get("/").text
+    assert "held alone by &lt;b&gt;eve&lt;/b&gt;" in here.client(ANN).get("/").text
     assert here.leases.end(asked)
     assert here.client(ANN).get("/status.json").json()["targets"][0]["state"] == "idle"
 
@@ -287,3 +287,16 @@ def test_users_and_quotas_are_for_an_admin(here: Served) -> None:
     page = here.client(BOB).get("/").text
     assert "each may have 16 waiting jobs" in page
     assert HOSTILE not in page
+
+
+def test_a_user_whose_token_is_in_a_file_was_last_seen_at_their_newest_attempt(here: Served) -> None:
+    made = here.attempt("user:ann")
+    here.scopes[BOB] = ("docs", "admin")
+    bob = here.client(BOB)
+    of = {each["name"]: each for each in bob.get("/status.json").json()["users"]}
+    assert (of["ann"]["last_used"], of["ann"]["last_seen"], of["bob"]["last_seen"]) == (None, made.created, None)
+    users = bob.get("/").text.partition('id="h-users"')[2]
+    assert made.created in users.partition("</table>")[0]
+    assert "measure on GPUs" in users
+    assert ">gpu:time<" not in users
+    assert 'href="/gpus"' in users.partition("</table>")[0]

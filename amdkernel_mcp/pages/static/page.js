@@ -9,7 +9,7 @@ function localise(root) {
     if (!Number.isNaN(at.getTime())) each.textContent = ("precise" in each.dataset ? precise : plain).format(at);
   }
   const zone = Intl.DateTimeFormat().resolvedOptions().timeZone;
-  for (const each of root.querySelectorAll(".clock")) each.textContent = `your local time, ${zone}`;
+  for (const each of root.querySelectorAll(".clock")) each.textContent = zone === "UTC" ? "times in UTC" : `times of your time zone, ${zone}`;
 }
 
 localise(document);
