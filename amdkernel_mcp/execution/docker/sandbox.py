@@ -209,7 +209,7 @@ class DockerSandbox:
             self._daemon.close()
 
     def _start(self, kind: SandboxKind) -> WarmContainer:
-        """A container that waits for its job. One that somebody removes before it has started is made again."""
+        """A container that waits for its job. One that is removed before it has started is made again."""
         for _ in range(STARTS - 1):
             with contextlib.suppress(_GoneError):
                 return self._start_once(kind)
