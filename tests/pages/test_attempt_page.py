@@ -31,7 +31,7 @@ def test_a_modelled_answer_shows_its_intervals() -> None:
         time_us=Quantity(value=3.4, evidence="modelled"), modelled_us=Span(low=2.7, high=5.6), speedup=SPEEDUP
     )
     shown = facts(modelled)
-    assert "Time 2.7 to 5.6 us modelled" in shown
+    assert "Time 3.4 us 2.7 to 5.6 modelled" in shown
     assert re.search(r"Speed-up 12.* 1.6.* to 51", shown), "the middle and both ends"
 
 
