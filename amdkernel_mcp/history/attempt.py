@@ -21,6 +21,8 @@ from amdkernel_mcp.errors import HistoryError
 FORMAT: Literal["amdkernel-attempt/1"] = "amdkernel-attempt/1"
 ALPHABET = "abcdefghijkmnpqrstuvwxyz23456789"  # without l, o, 0, 1, which people confuse
 ID_LENGTH = 10
+ROW = "tune_row"
+"""The verb of one combination of a sweep."""
 
 Verb = Annotated[str, Field(pattern=r"^[a-z_]{1,40}$")]
 """One of `engine/verbs`, or `tune_row`: one combination of a sweep, whose record is its parent."""

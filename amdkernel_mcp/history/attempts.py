@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from amdkernel_mcp.history.attempt import Attempt
     from amdkernel_mcp.history.export import Exported
     from amdkernel_mcp.history.history import History, StoredRecord
-    from amdkernel_mcp.history.leaderboard import BestOfUser, TimedAttempt
+    from amdkernel_mcp.history.leaderboard import BestOfUser, SameText, TimedAttempt
     from amdkernel_mcp.history.lessons import Lesson as KeptLesson
     from amdkernel_mcp.history.recorder import Recorder
     from amdkernel_mcp.results.documentation import Card, SearchResult
@@ -105,6 +105,10 @@ class Attempts:
     def timed(self, problem: str) -> Sequence[TimedAttempt]:
         """The newest 2000 timed attempts of all users on a problem of this name, oldest first."""
         return self._history.timed(problem, MOST_IN_PLOT)
+
+    def same_texts(self, sources: Sequence[str], *, by: str, problem: str) -> Sequence[SameText]:
+        """A user's attempts on a problem with one of these texts, named by sha256, newest first."""
+        return self._history.same_texts(sources, by=by, problem=problem)
 
     def show(self, name: str, *, other: str | None = None, by: str | None = None) -> AttemptShown:
         """One attempt with its source, its lessons and the difference from its parent's source, or from `other`'s."""

@@ -25,9 +25,17 @@ from amdkernel_mcp.errors import DatabaseError, HistoryError
 from amdkernel_mcp.history import lessons as lesson_rows
 from amdkernel_mcp.history import retention
 from amdkernel_mcp.history.artefacts import Artefacts
-from amdkernel_mcp.history.attempt import ALPHABET, ID_LENGTH, Attempt, canonical, files_of, read_record
+from amdkernel_mcp.history.attempt import ALPHABET, ID_LENGTH, ROW, Attempt, canonical, files_of, read_record
 from amdkernel_mcp.history.best import best_rows, best_time
-from amdkernel_mcp.history.leaderboard import BestOfUser, TimedAttempt, best_of_users, newest_number, timed_attempts
+from amdkernel_mcp.history.leaderboard import (
+    BestOfUser,
+    SameText,
+    TimedAttempt,
+    best_of_users,
+    newest_number,
+    same_texts,
+    timed_attempts,
+)
 from amdkernel_mcp.history.lessons import Lesson
 from amdkernel_mcp.history.lines import COMPARED_BYTES, ListedAttempt, changed_lines, columns_of, speedup_ends
 from amdkernel_mcp.history.signing import SigningKey
@@ -37,7 +45,6 @@ if TYPE_CHECKING:
     from amdkernel_mcp.config import Settings
     from amdkernel_mcp.results.server import BestTime
 
-ROW = "tune_row"
 _SECRET = ("record", "signature", "public_key", "number")
 _LISTED = tuple(column for column in attempts.c if column.name not in _SECRET)
 _ANY_ID = re.compile(rf"[{ALPHABET}]{{1,{ID_LENGTH}}}")
@@ -167,6 +174,11 @@ class History:
         """See `leaderboard.timed_attempts`."""
         with reading(self._engine) as connection:
             return timed_attempts(connection, problem, most)
+
+    def same_texts(self, sources: Sequence[str], *, by: str, problem: str) -> Sequence[SameText]:
+        """See `leaderboard.same_texts`."""
+        with reading(self._engine) as connection:
+            return same_texts(connection, sources, by=by, problem=problem)
 
     def find(self, name: str, *, by: str | None = None) -> StoredRecord:
         """The record of an attempt; the beginning of its id is enough. Raises HistoryError when none or many fit."""

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sqlalchemy import Connection, func, select
 
 from amdkernel_mcp.database.tables import attempts
-from amdkernel_mcp.history.attempt import read_record
+from amdkernel_mcp.history.attempt import ROW, read_record
 from amdkernel_mcp.history.best import TIMED
 from amdkernel_mcp.results.quantity import Interval
 
 _SHOWN = (
     *(attempts.c.id, attempts.c.created, attempts.c.by, attempts.c.problem, attempts.c.problem_hash),
     *(attempts.c.target, attempts.c.evidence, attempts.c.timed_case, attempts.c.time_us, attempts.c.verdict),
-    attempts.c.file_name,
+    *(attempts.c.file_name, attempts.c.source),
 )
 
 
@@ -35,17 +35,44 @@ class TimedAttempt:
     time_us: float
     verdict: str
     file_name: str
+    source: str
+
+
+@dataclass(frozen=True)
+class SameText:
+    """An attempt on a kernel text. `source`: its sha256."""
+
+    id: str
+    by: str
+    problem: str | None
+    problem_hash: str | None
+    verb: str
+    verdict: str
+    source: str
+    target: str | None
 
 
 @dataclass(frozen=True)
 class BestOfUser:
-    """The fastest of one user. `low_us`, `high_us`: around its time; None where the record has no such interval."""
+    """The fastest of one user. `low_us`, `high_us`: around its time; None where the record has no such interval.
+
+    `baseline`: the sha256 of what it was timed against; None without. `baseline_attempt`, `profile`: the user's attempt
+    on the problem with that text, and a profile of this one.
+    """
 
     it: TimedAttempt
     tried: int
     speedup: Interval
     low_us: float | None
     high_us: float | None
+    baseline: str | None = None
+    baseline_attempt: str | None = None
+    profile: str | None = None
+
+    @property
+    def is_told(self) -> bool:
+        """False where it was compared with a baseline and nobody knows which is faster."""
+        return self.it.verdict != "inconclusive" or self.speedup.value is None
 
 
 def newest_number(connection: Connection) -> int:
@@ -62,7 +89,38 @@ def best_of_users(connection: Connection, most: int) -> Sequence[BestOfUser]:
     ranked = select(table.number, rank, tried).where(*_timed()).subquery()
     best = select(*_SHOWN, table.record, ranked.c.tried).join(ranked, ranked.c.number == table.number)
     rows = connection.execute(best.where(ranked.c.rank == 1).order_by(table.number.desc()).limit(most))
-    return [_best(row) for row in rows]
+    found = [_best(row) for row in rows]
+    texts = {each.it.source for each in found} | {each.baseline for each in found if each.baseline}
+    known = same_texts(connection, texts) if found else []
+    return [_with_attempts(each, known) for each in found]
+
+
+def same_texts(
+    connection: Connection, sources: Collection[str], *, by: str | None = None, problem: str | None = None
+) -> Sequence[SameText]:
+    """The attempts on kernel texts of these sha256, newest first, without the rows of sweeps."""
+    columns = [attempts.c[name] for name in SameText.__dataclass_fields__]
+    wanted = select(*columns).where(attempts.c.source.in_(sources), attempts.c.verb != ROW)
+    for column, value in ((attempts.c.by, by), (attempts.c.problem, problem)):
+        if value is not None:
+            wanted = wanted.where(column == value)
+    return [SameText(**row._mapping) for row in connection.execute(wanted.order_by(attempts.c.number.desc()))]
+
+
+def profile_among(known: Sequence[SameText], source: str, problem_hash: str | None, target: str | None) -> str | None:
+    """The newest profile of a text on the problem as it was judged, rather on this target."""
+    fit = [
+        each
+        for each in known
+        if (each.verb, each.verdict, each.source, each.problem_hash) == ("profile", "profiled", source, problem_hash)
+    ]
+    return next((each.id for each in sorted(fit, key=lambda one: one.target != target)), None)
+
+
+def baseline_among(known: Sequence[SameText], source: str | None, but: str) -> str | None:
+    """The newest attempt on a baseline's text, rather one that timed it; never the attempt `but` itself."""
+    fit = [each for each in known if each.source == source and each.id != but]
+    return next((each.id for each in sorted(fit, key=lambda one: one.verb != "benchmark")), None)
 
 
 def timed_attempts(connection: Connection, problem: str, most: int) -> Sequence[TimedAttempt]:
@@ -81,7 +139,18 @@ def _shown(row: Any) -> TimedAttempt:
 
 
 def _best(row: Any) -> BestOfUser:
-    answer = read_record(row.record).answer
+    record = read_record(row.record)
+    answer = record.answer
     span = answer.get("modelled_us") or {}
     speedup = Interval.model_validate(answer.get("speedup") or {})
-    return BestOfUser(_shown(row), row.tried, speedup, span.get("low"), span.get("high"))
+    return BestOfUser(_shown(row), row.tried, speedup, span.get("low"), span.get("high"), record.baseline)
+
+
+def _with_attempts(best: BestOfUser, known: Sequence[SameText]) -> BestOfUser:
+    it = best.it
+    theirs = [each for each in known if (each.by, each.problem) == (it.by, it.problem)]
+    return replace(
+        best,
+        baseline_attempt=baseline_among(theirs, best.baseline, it.id) if best.baseline else None,
+        profile=profile_among(theirs, it.source, it.problem_hash, it.target),
+    )

@@ -12,7 +12,7 @@ from amdkernel_mcp.history.attempt import read_record
 if TYPE_CHECKING:
     from amdkernel_mcp.history.attempt import Attempt
 
-_REASON_CHARS = 500
+REASON_CHARS = 500
 COMPARED_BYTES = 1 << 18
 """Larger kernel files are not compared while an attempt is recorded."""
 
@@ -61,7 +61,7 @@ def columns_of(attempt: Attempt) -> dict[str, Any]:
         "source": attempt.source,
         "target": attempt.target,
         "verdict": attempt.verdict,
-        "reason": column_text(str(answer.get("reason", "")))[:_REASON_CHARS],
+        "reason": begun(column_text(str(answer.get("reason", ""))), REASON_CHARS),
         "speedup": (answer.get("speedup") or {}).get("value"),
         "time_us": time_us,
         "evidence": evidence,
@@ -79,6 +79,14 @@ def speedup_ends(record: bytes) -> tuple[float | None, float | None]:
 def column_text(text: str) -> str:
     """A text without the NUL that Postgres refuses."""
     return text.replace("\0", "\ufffd")
+
+
+def begun(text: str, most: int) -> str:
+    """At most this many characters, cut behind a word: half a number would be another one."""
+    if len(text) <= most:
+        return text
+    whole = text[: most - 1].rpartition(" ")[0] or text[: most - 2]
+    return f"{whole.rstrip(' ,;:')} …"
 
 
 def changed_lines(before: bytes, after: bytes) -> str:

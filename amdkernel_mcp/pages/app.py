@@ -44,7 +44,7 @@ def report(engine: Engine, attempts: Sequence[str], by: str) -> str:
     if len(attempts) == 2:
         first, second = attempts
         views = engine.attempts.show(first, by=by), engine.attempts.show(second, other=first, by=by)
-        values = {"viewer": None} | compared(*views)
+        values = {"viewer": None, "more": (None, None)} | compared(*views)
         return standalone("compare_alone.html", values, styles=STYLES, scripts=[]).text
     attempt = engine.attempts.show(attempts[0], by=by).attempt
     return recorded_page(attempt, kept_details(engine.answers, attempt["id"])).text

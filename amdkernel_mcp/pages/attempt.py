@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from amdkernel_mcp.pages.colours import Piece, coloured
 from amdkernel_mcp.pages.compare import diff_of
+from amdkernel_mcp.pages.findings import sort
 
 if TYPE_CHECKING:
     from amdkernel_mcp.results.history import AttemptShown
@@ -46,12 +47,13 @@ def view_of(shown: AttemptShown) -> dict[str, Any]:
     counters = answer.get("counters")
     return {
         "reason": answer.get("reason") or "",
+        "short": _short(str(shown.attempt.get("verdict")), speedup),
         "time": _known(answer.get("time_us")),
         "span": answer.get("modelled_us"),
         "speedup": speedup if speedup.get("value") is not None else None,
         "findings": findings,
         "cases": answer.get("cases") or [],
-        "diagnosis": answer.get("diagnosis") or [],
+        "diagnosis": sort(answer.get("diagnosis") or ()),
         "kernels": kernels or ([{"name": "counters", "bound": None, "metrics": counters}] if counters else []),
         "diff": diff_of(shown.diff),
         "notes": [lesson.text for lesson in shown.lessons if lesson.kind == "note"],
@@ -59,6 +61,14 @@ def view_of(shown: AttemptShown) -> dict[str, Any]:
         "is_hot": bool(shares),
         "cut": max(0, len(lines) - MOST_LINES),
     }
+
+
+def _short(verdict: str, speedup: Mapping[str, Any]) -> str:
+    """What a benchmark found in a few words, before its figures."""
+    if speedup.get("value") is None:
+        return "Timed without a baseline"
+    words = {"faster": "Faster than its baseline", "slower": "Slower than its baseline"}
+    return words.get(verdict, "Not told apart from its baseline")
 
 
 def _known(quantity: Mapping[str, Any] | None) -> Mapping[str, Any] | None:

@@ -67,6 +67,7 @@ def attempts_of(running: Running, viewer: Viewer, asked: Asked, boards: Boards) 
     empty: dict[str, Any] = {
         "groups": [],
         "boards": [],
+        "linked": frozenset(),
         "older": None,
         "asked": asked,
         "viewer": viewer,
@@ -76,14 +77,15 @@ def attempts_of(running: Running, viewer: Viewer, asked: Asked, boards: Boards) 
     filters = {"verdict": asked.verdict, "target": asked.target, "whose": asked.owner}
     try:
         listed = attempts.list(by=viewer.by, before=asked.before, limit=SHOWN, problem=asked.problem, **filters)
-        found = current(boards.seen_by(running, viewer))
+        seen = boards.seen_by(running, viewer)
     except InputError:
         raise
     except AmdkernelError:
         return empty | {"problem_reading": "The history cannot be read at the moment."}
     older = asked.link(listed.next) if listed.next else None
     rows = group(listed.attempts)
-    return empty | {"groups": rows, "boards": found, "older": older, "problem_reading": None}
+    found = {"boards": current(seen), "linked": {each.problem for each in seen}}
+    return empty | found | {"groups": rows, "older": older, "problem_reading": None}
 
 
 def group(listed: Sequence[ListedAttempt]) -> list[Group]:

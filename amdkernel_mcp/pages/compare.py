@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from math import log
 from typing import TYPE_CHECKING, Any
 
+from amdkernel_mcp.pages.findings import Sorted, sort
+
 if TYPE_CHECKING:
     from amdkernel_mcp.results.history import AttemptShown
 
@@ -41,7 +43,7 @@ def compared(first: AttemptShown, second: AttemptShown) -> dict[str, Any]:
     a, b = (shown.attempt.get("answer") or {} for shown in (first, second))
     counters = sorted(_moved(_counters(a), _counters(b)), key=lambda each: -each.change)
     limits = _moved(_limits(a), _limits(b))
-    findings, diagnosis = (_gone_and_come(_said(a, key), _said(b, key)) for key in ("findings", "diagnosis"))
+    told = [sort(answer.get("diagnosis") or ()) for answer in (a, b)]
     return {
         "a": _head(first),
         "b": _head(second),
@@ -49,8 +51,9 @@ def compared(first: AttemptShown, second: AttemptShown) -> dict[str, Any]:
         "limits": sorted(limits, key=lambda each: -max(each.first or 0.0, each.second or 0.0))[:8],
         "moved": [each for each in counters if each.change][:MOST_COUNTERS],
         "same": sum(not each.change for each in counters),
-        "findings": findings,
-        "diagnosis": diagnosis,
+        "findings": _gone_and_come(_messages(a), _messages(b)),
+        "diagnosis": _gone_and_come(*(_because(each) for each in told)),
+        "told": [(words, each) for words, each in zip(("first", "second"), told, strict=True)],
         "diff": diff_of(second.diff),
     }
 
@@ -81,8 +84,10 @@ def _times(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any
     """How many times as fast the second is, or why that cannot be said."""
     a, b = ((one.get("answer") or {}) for one in (first, second))
     times = [(answer.get("time_us") or {}) for answer in (a, b)]
-    if any(not time.get("value") for time in times):
-        return {"factor": None, "why": "One of them was not timed, so no times are compared."}
+    untimed = [name for name, time in zip(("first", "second"), times, strict=True) if not time.get("value")]
+    if untimed:
+        which = "Neither" if len(untimed) == 2 else f"Only the {'second' if untimed == ['first'] else 'first'}"
+        return {"factor": None, "apart": None, "why": f"{which} was timed, so no times are compared."}
     names = {"problem": "problems", "target": "targets", "case": "cases", "evidence": "kinds of evidence"}
     told = [
         {
@@ -95,14 +100,19 @@ def _times(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any
     ]
     differ = [name for key, name in names.items() if told[0][key] != told[1][key]]
     if differ:
-        return {"factor": None, "why": f"Their times are of other {' and '.join(differ)}, so they are not compared."}
+        return {
+            "factor": None,
+            "apart": None,
+            "why": f"Their times are of other {' and '.join(differ)}, so they are not compared.",
+        }
     spans = [span for answer in (a, b) if (span := answer.get("modelled_us"))]
+    apart = None
     if len(spans) == 2:
         apart = spans[1]["high"] < spans[0]["low"] or spans[0]["high"] < spans[1]["low"]
         why = "the intervals of the times are apart" if apart else "the intervals of the times overlap: no verdict"
     else:
         why = "two separate runs: a hint, no verdict. A benchmark with the first as its baseline times both in turns"
-    return {"factor": times[0]["value"] / times[1]["value"], "why": why}
+    return {"factor": times[0]["value"] / times[1]["value"], "apart": apart, "why": why}
 
 
 def _counters(answer: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:
@@ -142,13 +152,16 @@ def _value(metric: Mapping[str, Any] | None) -> float | None:
     return float(value) if isinstance(value, int | float) else None
 
 
-def _said(answer: Mapping[str, Any], key: str) -> dict[str, str]:
+def _because(told: Sorted) -> dict[str, str]:
+    """What to cure; a row that is in order is no finding that went or came."""
+    return {str(each.get("finding", "")): str(each.get("because", "")) for each in told.found}
+
+
+def _messages(answer: Mapping[str, Any]) -> dict[str, str]:
     """By what makes two findings the same one: not its line, which moves with the text."""
-    if key == "diagnosis":
-        return {str(each.get("finding", "")): str(each.get("because", "")) for each in answer.get(key) or ()}
     return {
         f"{str(each.get('kind', '')).replace('_', ' ')}: {each.get('message', '')}": ""
-        for each in answer.get(key) or ()
+        for each in answer.get("findings") or ()
     }
 
 

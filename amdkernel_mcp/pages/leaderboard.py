@@ -9,7 +9,7 @@ import re
 import threading
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from amdkernel_mcp.errors import AmdkernelError
@@ -46,6 +46,13 @@ class Board:
     def next_best(self) -> BestOfUser | None:
         """The fastest of another user."""
         return self.entries[1] if len(self.entries) > 1 else None
+
+    def overlaps(self, entry: BestOfUser) -> bool:
+        """Whether the interval of this entry's time and the best one's have times in common: no verdict then."""
+        best = self.best
+        if entry is best or entry.low_us is None or best.high_us is None:
+            return False
+        return entry.low_us <= best.high_us
 
     def of(self, user: str) -> BestOfUser | None:
         """The fastest of this user."""
@@ -160,7 +167,7 @@ def _one_of_each(rows: Sequence[BestOfUser]) -> list[BestOfUser]:
     for each in sorted(rows, key=lambda row: row.it.time_us):
         of.setdefault(each.it.by, each)
         tried[each.it.by] = tried.get(each.it.by, 0) + each.tried
-    return [type(each)(each.it, tried[by], each.speedup, each.low_us, each.high_us) for by, each in of.items()]
+    return [replace(each, tried=tried[by]) for by, each in of.items()]
 
 
 def current(all_boards: Sequence[Board]) -> list[Board]:

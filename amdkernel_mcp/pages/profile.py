@@ -12,12 +12,13 @@ from pydantic import ValidationError
 
 from amdkernel_mcp.errors import InputError
 from amdkernel_mcp.measurement.roofline import Resource
+from amdkernel_mcp.pages.findings import ruled_out as parts_of
 from amdkernel_mcp.pages.render import FOLDER, Standalone, short, standalone
 from amdkernel_mcp.plot import Axis, Mark, label, plot, point, segment, whisker
 from amdkernel_mcp.profiling.brief import in_full
 from amdkernel_mcp.profiling.detail import CodeRow, KernelDetail, Level
 from amdkernel_mcp.profiling.rules.answer import RULED_OUT
-from amdkernel_mcp.results.kernels import Diagnosis, HotLine, KernelProfile, ProfileResult
+from amdkernel_mcp.results.kernels import HotLine, KernelProfile, ProfileResult
 
 MOST_LINES = 4000
 COLOURS: tuple[Resource, ...] = ("lds", "l1_cache", "l2_cache", "infinity_cache", "memory")
@@ -46,9 +47,16 @@ class SourceRow:
 
 
 def profile_page(
-    result: ProfileResult, *, kernel: str, problem: str, details: Sequence[KernelDetail] = ()
+    result: ProfileResult,
+    *,
+    kernel: str,
+    problem: str,
+    details: Sequence[KernelDetail] = (),
+    attempt: Mapping[str, Any] | None = None,
 ) -> Standalone:
-    """The page. `kernel` and `problem`: their names, for the title. `details`: of an emulated run, else none."""
+    """The page. `kernel` and `problem`: their names, for the title. `details`: of an emulated run, else none.
+
+    attempt: the record that a server's page links; None in a file, where a link leads nowhere."""
     by_name = {each.name: each for each in details}
     anchors: set[int] = set()
     alone = len(details) == 1
@@ -63,15 +71,18 @@ def profile_page(
         "kernels": kernels,
         "found": found,
         "little": [each for each in result.diagnosis if each not in ruled_out and each not in found],
-        "ruled_out": [_ruled_out(each) for each in ruled_out],
+        "ruled_out": [parts_of(each.finding, each.because) for each in ruled_out],
         "anchors": anchors,
+        "attempt": attempt,
         "bounds": [each.bound for each in result.kernels if each.bound],
     }
     return standalone("profile.html", values, styles=("page.css", "report.css"), scripts=scripts)
 
 
-def recorded_page(attempt: Mapping[str, Any], details: Sequence[KernelDetail]) -> Standalone:
-    """The page of the profile that an attempt recorded. Raises InputError: it recorded none that this version reads."""
+def recorded_page(attempt: Mapping[str, Any], details: Sequence[KernelDetail], *, linked: bool = False) -> Standalone:
+    """The page of the profile that an attempt recorded, with the way back to it where that is `linked`.
+
+    Raises InputError: it recorded none that this version reads."""
     problem = attempt.get("problem") or {}
     try:
         result = ProfileResult.model_validate(attempt["answer"]) if attempt.get("verb") == "profile" else None
@@ -79,13 +90,8 @@ def recorded_page(attempt: Mapping[str, Any], details: Sequence[KernelDetail]) -
         raise InputError("This profile was recorded by another version: profile the kernel again.") from None
     if result is None or not result.kernels:
         raise InputError("This attempt has no profile.")
-    return profile_page(result, kernel=attempt["file_name"], problem=problem.get("name", ""), details=details)
-
-
-def _ruled_out(row: Diagnosis) -> dict[str, Any]:
-    """The classes of problem that the kernel does not have, each with its figures."""
-    pairs = [line.partition(": ") for line in row.because.splitlines()]
-    return {"finding": row.finding.partition(RULED_OUT)[0], "rows": [(what, why) for what, _, why in pairs]}
+    named = {"kernel": attempt["file_name"], "problem": problem.get("name", "")}
+    return profile_page(result, **named, details=details, attempt=attempt if linked else None)
 
 
 def _kernel(profile: KernelProfile, detail: KernelDetail | None, anchors: set[int], *, whole: bool) -> dict[str, Any]:

@@ -12,12 +12,16 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from amdkernel_mcp.history.lines import REASON_CHARS, begun
+
 if TYPE_CHECKING:
     from jinja2 import Environment
     from starlette.responses import Response
 
 FOLDER = Path(__file__).resolve().parent
 GOOD = frozenset({"ok", "correct", "faster", "compiled", "profiled", "done"})
+LEAST_FACTOR = 0.1
+"""Nobody sees how small a smaller one is: its inverse is shown."""
 UNCLEAR = frozenset({"unverified", "inconclusive", "not_measured", "not_emulated", "cancelled"})
 
 HEADERS = {
@@ -97,9 +101,32 @@ def figure(value: float | int | str | None) -> str:
     return f"{value:,.2f}" if 100 <= abs(value) < 1e6 else f"{value:.4g}"
 
 
-def factor(value: float | None) -> str:
-    """`1.32×`."""
-    return "" if value is None else f"{value:.3g}×" if value < 100 else f"{value:.0f}×"
+def factor(value: float | None, less: str = "slower") -> str:
+    """A speed-up: `1.32×`, `210 times slower`."""
+    if value is None:
+        return ""
+    if 0 < value < LEAST_FACTOR:
+        return f"{_times(1 / value)} times {less}"
+    return f"{_times(value)}×"
+
+
+def ratio(value: float | None) -> str:
+    """Of two counts: `1.32×`, `210 times less`."""
+    return factor(value, "less")
+
+
+def pace(value: float) -> str:
+    """A speed-up before what it is over: `1.32× as fast as`, `210 times slower than`."""
+    return f"{factor(value)} {'than' if 0 < value < LEAST_FACTOR else 'as fast as'}"
+
+
+def whole(reason: str) -> str:
+    """The reason in a list; older records were cut at this length in the middle of a word."""
+    return begun(reason, REASON_CHARS - 1) if len(reason) == REASON_CHARS and reason[-1] != "…" else reason
+
+
+def _times(value: float) -> str:
+    return f"{value:.3g}" if value < 100 else f"{value:,.0f}"
 
 
 def short(value: float | None) -> str:
@@ -170,6 +197,9 @@ def _environment() -> Environment:
         "duration": duration,
         "figure": figure,
         "factor": factor,
+        "ratio": ratio,
+        "pace": pace,
+        "whole": whole,
         "short": short,
         "size": size,
         "percent": percent,

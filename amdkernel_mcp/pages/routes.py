@@ -19,6 +19,7 @@ from amdkernel_mcp.pages.asked import Asked
 from amdkernel_mcp.pages.attempt import view_of
 from amdkernel_mcp.pages.attempts import attempts_of
 from amdkernel_mcp.pages.leaderboard import Boards
+from amdkernel_mcp.pages.related import related
 from amdkernel_mcp.pages.render import FOLDER, HEADERS, Standalone, page
 from amdkernel_mcp.pages.sign_in import Known, SignIn, Verify, Viewer
 from amdkernel_mcp.pages.status import Running, status_of
@@ -93,10 +94,20 @@ class Pages:
         name = request.path_params["attempt"]
         shown = await asyncio.to_thread(running.engine.attempts.show, name, by=viewer.by)
         self._note_of_another(request, viewer, "page: attempt", shown.attempt["by"])
-        view = await asyncio.to_thread(view_of, shown)
-        job = await asyncio.to_thread(job_of, running, shown.attempt["id"], shown.attempt["by"])
-        values = {"viewer": viewer, "it": shown.attempt, "shown": shown, "view": view, "job": job}
-        return page("attempt.html", values)
+
+        def made() -> dict[str, Any]:
+            seen = {each.problem for each in self._boards.seen_by(running, viewer)}
+            linked = (shown.attempt.get("problem") or {}).get("name") in seen
+            job = job_of(running, shown.attempt["id"], shown.attempt["by"])
+            return {
+                "job": job,
+                "view": view_of(shown),
+                "linked": linked,
+                "more": related(running.engine.attempts, shown.attempt),
+            }
+
+        values = {"viewer": viewer, "it": shown.attempt, "shown": shown}
+        return page("attempt.html", values | await asyncio.to_thread(made))
 
     def _note_of_another(self, request: Request, viewer: Viewer, action: str, owner: str) -> None:
         """Write down that an admin opened what another user made."""
@@ -109,7 +120,8 @@ class Pages:
             from amdkernel_mcp.profiling.kept_details import kept_details
 
             attempt = running.engine.attempts.show(request.path_params["attempt"], by=viewer.by).attempt
-            return recorded_page(attempt, kept_details(running.engine.answers, attempt["id"])), attempt["by"]
+            details = kept_details(running.engine.answers, attempt["id"])
+            return recorded_page(attempt, details, linked=True), attempt["by"]
 
         shown, owner = await asyncio.to_thread(made)
         self._note_of_another(request, viewer, "page: profile", owner)

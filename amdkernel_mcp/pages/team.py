@@ -16,6 +16,7 @@ from amdkernel_mcp.jobs.overview import now_of
 from amdkernel_mcp.pages.compare import compared
 from amdkernel_mcp.pages.drawn import DAYS, plot_of, week_of
 from amdkernel_mcp.pages.leaderboard import gpus_of
+from amdkernel_mcp.pages.related import command, related
 from amdkernel_mcp.pages.render import fragment, page
 from amdkernel_mcp.pages.status import states_of
 
@@ -75,7 +76,8 @@ class TeamPages:
         def found() -> tuple[dict[str, Any], set[str]]:
             show = running.engine.attempts.show
             both = show(first, by=viewer.by), show(second, other=first, by=viewer.by)
-            return compared(*both), {each.attempt["by"] for each in both}
+            more = [related(running.engine.attempts, each.attempt) for each in both]
+            return compared(*both) | {"more": more}, {each.attempt["by"] for each in both}
 
         view, owners = await asyncio.to_thread(found)
         for owner in sorted(owners):
@@ -135,7 +137,16 @@ def problem_view(
                 for each in timed
                 if (gpus.get(each.target, each.target), each.evidence, each.timed_case, each.problem_hash) == own
             ]
-            shown.append({"board": board, "plot": plot_of(of_board), "pairs": _pairs(board, of_board, viewer)})
+            best = board.best.it
+            shown.append(
+                {
+                    "board": board,
+                    "plot": plot_of(of_board),
+                    "pairs": _pairs(board, of_board, viewer),
+                    "profiled": [each for each in board.entries if each.profile and viewer.by in (None, each.it.by)],
+                    "command": command(name, best.file_name, best.target) if viewer.by in (None, best.by) else None,
+                }
+            )
     return {
         "viewer": viewer,
         "name": name,

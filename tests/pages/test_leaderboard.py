@@ -3,6 +3,8 @@
 import pytest
 
 from amdkernel_mcp.pages.compare import compared
+from amdkernel_mcp.pages.render import factor, pace, ratio
+from amdkernel_mcp.profiling.rules.answer import AT_THE_ROOF
 from amdkernel_mcp.results.history import AttemptShown
 from tests.pages.served import ANN, BOB, Served
 
@@ -89,7 +91,7 @@ def test_two_attempts_show_what_moved_and_what_went_and_came() -> None:
         return AttemptShown(attempt=attempt | more, source="", diff="-a\n+b", key="")
 
     view = compared(shown("a", 20.0, 8.0, "old"), shown("b", 10.0, 2.0, "new"))
-    assert view["times"] == {"factor": 2.0, "why": "the intervals of the times are apart"}
+    assert view["times"] == {"factor": 2.0, "apart": True, "why": "the intervals of the times are apart"}
     assert [(each.name, each.times) for each in view["moved"]] == [("hits", 0.25)]
     assert view["same"] == 1
     assert view["findings"] == {
@@ -99,6 +101,113 @@ def test_two_attempts_show_what_moved_and_what_went_and_came() -> None:
     assert elsewhere["times"]["factor"] is None
     assert "targets" in elsewhere["times"]["why"]
     assert "overlap" in compared(shown("a", 10.5, 8.0, "old"), shown("b", 10.0, 2.0, "new"))["times"]["why"]
+
+
+def spanned(time_us: float, verdict: str = "faster", speedup: float = 2.0, **more: object) -> dict[str, object]:
+    answer = {
+        "time_us": {"value": time_us, "evidence": "modelled"}, "modelled_us": {"low": time_us * 0.8, "high": time_us * 1.2},
+        "speedup": {"value": speedup, "low": speedup * 0.9, "high": speedup * 1.1},
+    }  # fmt: skip
+    return {"verb": "benchmark", "verdict": verdict, "answer": answer, "problem": SHARED, "judged": "1", **more}
+
+
+def test_a_rank_whose_interval_overlaps_with_the_best_ones_is_not_told_apart(shared: Served) -> None:
+    shared.attempt("user:ann", **spanned(10.0))
+    shared.attempt("user:bob", **spanned(11.0))
+    bob = shared.client(BOB)
+    assert bob.get(f"/problems/{SHARED}").text.count("not told apart from the best") == 1
+    shared.attempt("user:ann", **spanned(2.0))
+    assert "not told apart" not in bob.get(f"/problems/{SHARED}").text
+
+
+def test_a_best_kernel_that_is_inconclusive_is_no_gain(shared: Served) -> None:
+    shared.attempt("user:ann", **spanned(12.0))
+    best = shared.attempt("user:ann", **spanned(10.0, "inconclusive", 1.54), text="int a;")
+    ann = shared.client(ANN)
+    for path in ("/", f"/problems/{SHARED}"):
+        page = ann.get(path).text
+        assert "1.54×" not in page
+        assert '<span class="strong">10 us' not in page
+        assert ", inconclusive" in page
+        assert best.id in page
+    assert "Why the best is faster" not in page
+    assert "Compare the best with" in page
+
+
+def test_the_baseline_is_the_attempt_with_its_source_or_was_given_with_the_call(shared: Served) -> None:
+    before = shared.attempt("user:ann", **spanned(20.0, text="int a;"))
+    after = shared.attempt("user:ann", **spanned(10.0, text="int b;", baseline=before.source))
+    ann = shared.client(ANN)
+    for path in ("/", f"/problems/{SHARED}", f"/attempts/{after.id}"):
+        assert f'href="/attempts/{before.id}" title="the attempt with the baseline' in ann.get(path).text, path
+    other = shared.attempt("user:ann", **spanned(5.0, text="int c;", baseline="0" * 64))
+    for path in ("/", f"/problems/{SHARED}", f"/attempts/{other.id}", f"/compare?a={before.id}&b={other.id}"):
+        assert "one given with the call" in ann.get(path).text, path
+    assert before.id not in shared.client(BOB).get(f"/problems/{SHARED}").text
+
+
+def test_the_profile_of_the_same_source_is_one_press_away_or_named_as_missing(shared: Served) -> None:
+    first = shared.attempt("user:ann", **spanned(20.0, text="int a;"))
+    best = shared.attempt("user:ann", **spanned(10.0, text="int b;"))
+    ann = shared.client(ANN)
+    command = f"amdkernel profile {SHARED} k.hip --target emulator:gfx942"
+    pages = (f"/problems/{SHARED}", f"/compare?a={first.id}&b={best.id}")
+    for path in pages:
+        assert command in ann.get(path).text, path
+    made = {"verb": "profile", "verdict": "profiled", "problem": SHARED, "text": "int b;"}
+    another = shared.attempt("user:ann", **made, judged="of another version")
+    profile = shared.attempt("user:ann", **made, judged="1")
+    for path in (*pages, f"/attempts/{best.id}"):
+        page = ann.get(path).text
+        assert f"/attempts/{profile.id}/profile" in page, path
+        assert f"/attempts/{another.id}/profile" not in page, path
+    assert command not in ann.get(pages[0]).text
+    bob = shared.client(BOB).get(f"/problems/{SHARED}").text
+    assert "/profile" not in bob
+    assert command not in bob
+
+
+def test_a_row_says_what_its_verdict_and_its_gain_are_over(shared: Served) -> None:
+    timed(shared, 20.0, "user:ann")
+    timed(shared, 10.0, "user:ann")
+    page = shared.client(ANN).get("/").text
+    assert "faster than baseline" in page
+    assert "2× as fast as the one before" in page
+    assert 'class="up"' not in page
+
+
+def test_headings_link_to_the_page_of_each_problem_that_has_one(shared: Served) -> None:
+    link = f'href="/problems/{SHARED}"'
+    checked = shared.attempt("user:bob", problem=SHARED, judged="1")
+    shared.scopes[ANN] = ("docs", "admin")
+    ann = shared.client(ANN)
+    assert link not in ann.get("/").text
+    assert link not in ann.get(f"/attempts/{checked.id}").text
+    timed(shared, 10.0, "user:bob")
+    assert f"<h3><a {link}" in ann.get("/").text
+    assert link in ann.get(f"/attempts/{checked.id}").text
+
+
+def test_what_is_in_order_or_ruled_out_neither_went_nor_came() -> None:
+    def shown(*found: str) -> AttemptShown:
+        rows = [{"finding": each, "because": "spills: none", "try": ""} for each in found]
+        return AttemptShown(attempt={"answer": {"diagnosis": rows}}, source="", diff=None, key="")
+
+    view = compared(
+        shown("Loads are not coalesced", "Ruled out: spills"), shown(AT_THE_ROOF, "Ruled out: spills, more")
+    )
+    moved = view["diagnosis"]
+    assert (len(moved["gone"]), moved["come"], moved["stayed"]) == (1, [], [])
+    assert [words for words, each in view["told"] if each.in_order] == ["second"]
+    assert [each.ruled_out[0].rows for _, each in view["told"]] == [[("spills", "none")]] * 2
+    assert view["times"]["why"].startswith("Neither was timed")
+
+
+def test_small_ratios_are_said_as_how_many_times_less() -> None:
+    assert ratio(0.00476) == "210 times less"
+    assert factor(0.00476) == "210 times slower"
+    assert (ratio(0.5), ratio(5e-5), factor(2.5), factor(1234.0)) == ("0.5×", "20,000 times less", "2.5×", "1,234×")
+    assert pace(0.05) == "20 times slower than"
 
 
 def test_a_comparison_is_a_page_that_a_link_shows(here: Served) -> None:

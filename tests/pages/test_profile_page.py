@@ -100,7 +100,11 @@ def test_the_page_of_an_attempt_is_that_of_its_profile_and_for_its_user_alone(he
     ann = here.client(ANN)
     assert f'href="/attempts/{hers.id}/profile"' in ann.get(f"/attempts/{hers.id}").text
     answer = ann.get(f"/attempts/{hers.id}/profile")
-    page = profile_page(result, kernel="k.hip", problem="vector_add", details=details).text
+    record = here.history.find(hers.id).attempt.model_dump(mode="json")
+    page = profile_page(result, kernel="k.hip", problem="vector_add", details=details, attempt=record).text
+    assert f'<a href="/attempts/{hers.id}">' in page
+    assert "of ann, " in page
+    assert "/attempts/" not in profile_page(result, kernel="k.hip", problem="vector_add", details=details).text
     assert sorted(answer.text.splitlines()) == sorted(page.splitlines()), "but for the order of the counters"
     sent, inside = answer.headers["content-security-policy"], re.search(r'Policy" content="([^"]*)"', answer.text)
     assert inside

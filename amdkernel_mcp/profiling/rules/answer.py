@@ -25,6 +25,8 @@ CURES = {
     "at-the-memory-roof": "peak-copy",
 }
 """By section of docs/profiling.md: the guide of the cookbook with a kernel that has the finding, and one without."""
+AT_THE_ROOF = "The only modelled bound is the memory traffic that the problem needs"
+"""The row of a kernel that has nothing left to cure."""
 RULED_OUT = "Ruled out"
 """How the row begins that lists the problems which a kernel does not have."""
 WEIGHS = 0.5

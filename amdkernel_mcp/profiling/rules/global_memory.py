@@ -7,7 +7,7 @@ from amdkernel_mcp.measurement.counters import PcCounts
 from amdkernel_mcp.measurement.roofline import fabric_bytes
 from amdkernel_mcp.measurement.time_interval import LAUNCH_US
 from amdkernel_mcp.profiling.hot_lines import most_wasteful_line
-from amdkernel_mcp.profiling.rules.answer import WEIGHS, Answer, Found, RuledOut, costly, finding, in_bytes
+from amdkernel_mcp.profiling.rules.answer import AT_THE_ROOF, WEIGHS, Answer, Found, RuledOut, costly, finding, in_bytes
 from amdkernel_mcp.profiling.rules.facts import Facts
 from amdkernel_mcp.profiling.rules.rule import most_storing
 
@@ -305,7 +305,7 @@ def at_the_roof(facts: Facts) -> Answer:
         return None  # waits or one long wave are the larger part of the time
     return costly(
         0.0,
-        "The only modelled bound is the memory traffic that the problem needs",
+        AT_THE_ROOF,
         because=f"{in_bytes(moved)} ({in_bytes(least)} compulsory) take {facts.model.time_us:.2f} us at the peak of "
         f"{'memory' if facts.model.limiter == 'memory' else 'the Infinity Cache'}; "
         f"the next bound is {second / facts.model.time_us:.0%} of that",

@@ -1,0 +1,43 @@
+"""What belongs to an attempt: the profile of its source, the attempt that is its baseline, the command for a profile."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from amdkernel_mcp.history.leaderboard import baseline_among, profile_among
+
+if TYPE_CHECKING:
+    from amdkernel_mcp.history.attempts import Attempts
+
+
+@dataclass(frozen=True)
+class Related:
+    """Ids of attempts of its owner. `baseline`: None where no attempt has that text. `command`: makes a profile."""
+
+    profile: str | None
+    baseline: str | None
+    command: str
+
+
+def related(attempts: Attempts, attempt: Mapping[str, Any]) -> Related | None:
+    """None of an attempt without a problem. Raises DatabaseError."""
+    problem, source, baseline = attempt.get("problem") or {}, attempt.get("source"), attempt.get("baseline")
+    if not (problem.get("name") and source):
+        return None
+    texts = [text for text in (source, baseline) if text]
+    known = attempts.same_texts(texts, by=attempt["by"], problem=problem["name"])
+    return Related(
+        attempt["id"]
+        if (attempt.get("verb"), attempt.get("verdict")) == ("profile", "profiled")
+        else profile_among(known, source, problem.get("hash"), attempt.get("target")),
+        baseline_among(known, baseline, attempt["id"]) if baseline else None,
+        command(problem["name"], attempt["file_name"], attempt.get("target")),
+    )
+
+
+def command(problem: str, file_name: str, target: str | None) -> str:
+    """What makes a profile of a kernel, at a shell."""
+    return shlex.join(["amdkernel", "profile", problem, file_name, *(["--target", target] if target else [])])
