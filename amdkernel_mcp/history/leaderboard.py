@@ -70,8 +70,8 @@ class BestOfUser:
     profile: str | None = None
 
     @property
-    def is_told(self) -> bool:
-        """False where it was compared with a baseline and nobody knows which is faster."""
+    def is_decided(self) -> bool:
+        """False where it was compared with a baseline and the result is inconclusive."""
         return self.it.verdict != "inconclusive" or self.speedup.value is None
 
 

@@ -68,7 +68,7 @@ def _short(verdict: str, speedup: Mapping[str, Any]) -> str:
     if speedup.get("value") is None:
         return "Timed without a baseline"
     words = {"faster": "Faster than its baseline", "slower": "Slower than its baseline"}
-    return words.get(verdict, "Not told apart from its baseline")
+    return words.get(verdict, "Not distinguished from its baseline")
 
 
 def _known(quantity: Mapping[str, Any] | None) -> Mapping[str, Any] | None:

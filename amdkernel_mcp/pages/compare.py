@@ -43,7 +43,7 @@ def compared(first: AttemptShown, second: AttemptShown) -> dict[str, Any]:
     a, b = (shown.attempt.get("answer") or {} for shown in (first, second))
     counters = sorted(_moved(_counters(a), _counters(b)), key=lambda each: -each.change)
     limits = _moved(_limits(a), _limits(b))
-    told = [sort(answer.get("diagnosis") or ()) for answer in (a, b)]
+    sides = [sort(answer.get("diagnosis") or ()) for answer in (a, b)]
     return {
         "a": _head(first),
         "b": _head(second),
@@ -52,8 +52,8 @@ def compared(first: AttemptShown, second: AttemptShown) -> dict[str, Any]:
         "moved": [each for each in counters if each.change][:MOST_COUNTERS],
         "same": sum(not each.change for each in counters),
         "findings": _gone_and_come(_messages(a), _messages(b)),
-        "diagnosis": _gone_and_come(*(_because(each) for each in told)),
-        "told": [(words, each) for words, each in zip(("first", "second"), told, strict=True)],
+        "diagnosis": _gone_and_come(*(_because(each) for each in sides)),
+        "sides": [(words, each) for words, each in zip(("first", "second"), sides, strict=True)],
         "diff": diff_of(second.diff),
     }
 
@@ -152,9 +152,9 @@ def _value(metric: Mapping[str, Any] | None) -> float | None:
     return float(value) if isinstance(value, int | float) else None
 
 
-def _because(told: Sorted) -> dict[str, str]:
-    """What to cure; a row that is in order is no finding that went or came."""
-    return {str(each.get("finding", "")): str(each.get("because", "")) for each in told.found}
+def _because(side: Sorted) -> dict[str, str]:
+    """What to cure; a row that is in order does not count as one that went or came."""
+    return {str(each.get("finding", "")): str(each.get("because", "")) for each in side.found}
 
 
 def _messages(answer: Mapping[str, Any]) -> dict[str, str]:

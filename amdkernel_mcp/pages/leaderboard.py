@@ -54,6 +54,11 @@ class Board:
             return False
         return entry.low_us <= best.high_us
 
+    @property
+    def is_ahead(self) -> bool:
+        """Whether the best is known to be faster: than its baseline, and than the best of every other user."""
+        return self.best.is_decided and not any(self.overlaps(each) for each in self.entries)
+
     def of(self, user: str) -> BestOfUser | None:
         """The fastest of this user."""
         return next((each for each in self.entries if each.it.by == user), None)

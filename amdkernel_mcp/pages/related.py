@@ -1,4 +1,4 @@
-"""What belongs to an attempt: the profile of its source, the attempt that is its baseline, the command for a profile."""
+"""What belongs to an attempt: the profile of its source, its baseline's attempt, the command for a profile."""
 
 from __future__ import annotations
 

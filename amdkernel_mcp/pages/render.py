@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 FOLDER = Path(__file__).resolve().parent
 GOOD = frozenset({"ok", "correct", "faster", "compiled", "profiled", "done"})
 LEAST_FACTOR = 0.1
-"""Nobody sees how small a smaller one is: its inverse is shown."""
+"""Of a smaller one the inverse is shown: its zeros would have to be counted."""
 UNCLEAR = frozenset({"unverified", "inconclusive", "not_measured", "not_emulated", "cancelled"})
 
 HEADERS = {

@@ -54,7 +54,7 @@ def test_a_verdict_begins_with_its_short_form_and_folds_how_it_is_known() -> Non
     assert said == "Faster than its baseline: 12.2× 1.62× to 51.1× ; 3.4 us modelled"
     assert "<summary>How this is known</summary><p>a long reason</p>" in text
     unclear = shown_page(answer.model_dump(mode="json"), "inconclusive")
-    assert "Not told apart from its baseline" in unclear
+    assert "Not distinguished from its baseline" in unclear
     assert "12.2×" not in unclear
 
 

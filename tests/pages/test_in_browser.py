@@ -130,3 +130,31 @@ def test_an_admin_sees_all_of_each_user_on_a_phone(here: Served, browser: Chromi
         assert browser.run(f"({MOST_OUT_OF_SIGHT})({width})") <= 0, f"{width} px: some of it is out of sight"
     named = "getComputedStyle(document.querySelector('.users td:last-child'), '::before').content"
     assert "measured on GPUs" in str(browser.run(named)), "without the head of the table each figure has its name"
+
+
+def test_counters_fit_a_phone_where_the_ratio_comes_first_and_a_cut_box_fades(
+    here: Served, browser: Chromium, address: str
+) -> None:
+    def counted(value: float) -> str:
+        metric = {"value": value, "unit": "wave instructions", "evidence": "not_measured"}
+        answer = {"counters": {"SIMULATED_CLOCKS_WITHOUT_LDS_CONFLICTS": metric}}
+        return here.attempt(verb="benchmark", answer=answer, text=f"int a; // {'a long line ' * 20}{value}").id
+
+    first, second = counted(123456789.0), counted(1234567890.0)
+    browser.open(f"{address}/")
+    browser.run(f"document.getElementById('token').value = '{ANN}'; document.forms[0].submit()")
+    browser.wait_for("document.querySelector('.connection.open') !== null")
+    browser.look(390, 900, "light")
+    figures = "[...document.querySelectorAll('.metrics *, .counters *')].map((e) => e.getBoundingClientRect().right)"
+    for path in (f"/attempts/{first}", f"/compare?a={first}&b={second}"):
+        browser.open(f"{address}{path}")
+        assert browser.run("document.documentElement.scrollWidth") <= 390, path
+        assert max(browser.run(figures)) <= 376, f"{path}: a figure sticks out of its card"
+        box = "document.querySelector('.source')?.parentElement ?? document.querySelector('.diff')"
+        fade = f"getComputedStyle({box}).getPropertyValue('--right')"
+        browser.wait_for(f"{fade} === '36px'")
+        browser.run(f"({box}).scrollLeft = 1e6")
+        browser.wait_for(f"{fade} === '0px'")
+    at = "[...document.querySelectorAll('table.counters tbody td.n')].map((e) => e.getBoundingClientRect().left)"
+    first_at, second_at, ratio_at = browser.run(at)
+    assert ratio_at < first_at < second_at

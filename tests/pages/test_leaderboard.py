@@ -105,19 +105,20 @@ def test_two_attempts_show_what_moved_and_what_went_and_came() -> None:
 
 def spanned(time_us: float, verdict: str = "faster", speedup: float = 2.0, **more: object) -> dict[str, object]:
     answer = {
-        "time_us": {"value": time_us, "evidence": "modelled"}, "modelled_us": {"low": time_us * 0.8, "high": time_us * 1.2},
+        "time_us": {"value": time_us, "evidence": "modelled"},
+        "modelled_us": {"low": time_us * 0.8, "high": time_us * 1.2},
         "speedup": {"value": speedup, "low": speedup * 0.9, "high": speedup * 1.1},
-    }  # fmt: skip
+    }
     return {"verb": "benchmark", "verdict": verdict, "answer": answer, "problem": SHARED, "judged": "1", **more}
 
 
-def test_a_rank_whose_interval_overlaps_with_the_best_ones_is_not_told_apart(shared: Served) -> None:
+def test_a_rank_whose_interval_overlaps_with_the_best_ones_is_not_distinguished(shared: Served) -> None:
     shared.attempt("user:ann", **spanned(10.0))
     shared.attempt("user:bob", **spanned(11.0))
     bob = shared.client(BOB)
-    assert bob.get(f"/problems/{SHARED}").text.count("not told apart from the best") == 1
+    assert bob.get(f"/problems/{SHARED}").text.count("not distinguished from the best") == 1
     shared.attempt("user:ann", **spanned(2.0))
-    assert "not told apart" not in bob.get(f"/problems/{SHARED}").text
+    assert "not distinguished" not in bob.get(f"/problems/{SHARED}").text
 
 
 def test_a_best_kernel_that_is_inconclusive_is_no_gain(shared: Served) -> None:
@@ -198,8 +199,8 @@ def test_what_is_in_order_or_ruled_out_neither_went_nor_came() -> None:
     )
     moved = view["diagnosis"]
     assert (len(moved["gone"]), moved["come"], moved["stayed"]) == (1, [], [])
-    assert [words for words, each in view["told"] if each.in_order] == ["second"]
-    assert [each.ruled_out[0].rows for _, each in view["told"]] == [[("spills", "none")]] * 2
+    assert [words for words, each in view["sides"] if each.in_order] == ["second"]
+    assert [each.ruled_out[0].rows for _, each in view["sides"]] == [[("spills", "none")]] * 2
     assert view["times"]["why"].startswith("Neither was timed")
 
 

@@ -66,7 +66,7 @@ def test_signing_out_ends_the_session_on_the_server(here: Served) -> None:
     assert here.client().get("/", headers={"cookie": f"{COOKIE}={cookie}"}).status_code == 401
 
 
-def test_a_token_without_the_scope_sees_nothing_and_is_told_which(here: Served) -> None:
+def test_a_token_without_the_scope_sees_nothing_and_is_decided_which(here: Served) -> None:
     client = here.client(ANN)
     here.scopes[ANN] = ("compile",)
     for path in ("/", "/status.json", "/events"):
