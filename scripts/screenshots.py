@@ -266,7 +266,7 @@ def take(address: str, browser: Chromium, every: Path | None, admin: str) -> Non
         browser.wait_for("document.querySelectorAll('.log li').length > 0")
         shots(browser, every, "job")
     browser.open(f"{address}/problems/row_softmax")
-    shots(browser, every, "problem", 610)
+    shots(browser, every, "problem", 655)
     browser.open(browser.run("document.querySelector('.why a').href"))
     shots(browser, every, "compare", 1130)
     if every is None:
