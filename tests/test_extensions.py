@@ -22,14 +22,14 @@ from amdkernel_mcp.errors import ImportRefused, InfrastructureError, UnknownTarg
 from amdkernel_mcp.execution.added_hosts import added_hosts
 from amdkernel_mcp.execution.sandbox import Sandbox
 from amdkernel_mcp.execution.targets import find_target, list_targets
-from amdkernel_mcp.execution.workers.hub import WorkerRefused
 from amdkernel_mcp.importing.task_folders import read_source
 from amdkernel_mcp.languages.table import language_of
 from amdkernel_mcp.profiling.diagnosis import diagnose
 from amdkernel_mcp.search.corpus.declared import load_specs
-from tests.execution.workers.test_worker_hub import HELLO, Link
+from amdkernel_mcp.workers.hub import WorkerRefused
 from tests.languages.triton_kernels import VECTOR_ADD
 from tests.pages.profiles import WAVES, hostile_facts
+from tests.workers.test_worker_hub import HELLO, Link
 
 PAGE = Path(__file__).parent.parent / "docs/extending.md"
 ADD = "# amdkernel: launch map grid=[ceil_div(n, 256)] block=[256]\nmap z(x, y) = x + y\n"

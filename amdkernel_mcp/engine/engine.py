@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from amdkernel_mcp.execution.machine import Machine
     from amdkernel_mcp.history.attempt import Attempt
     from amdkernel_mcp.history.attempts import Attempts
+    from amdkernel_mcp.importing.import_problem import Means as MeansOfImport
     from amdkernel_mcp.importing.importer import Importer
     from amdkernel_mcp.profiling.options import ProfileOptions
     from amdkernel_mcp.reading.reader import Reader
@@ -54,13 +55,15 @@ class Engine:
 
     def __init__(self, settings: Settings) -> None:
         from amdkernel_mcp.execution.added_hosts import added_hosts
-        from amdkernel_mcp.execution.workers.hub import WorkerHub
         from amdkernel_mcp.leases.leased_sandbox import LeasedSandboxes
+        from amdkernel_mcp.slurm.host import SlurmHost
+        from amdkernel_mcp.workers.hub import WorkerHub
 
         self._settings = settings
         self.answers = answers_folder(settings.cache_dir / "answers")
         self.workers = WorkerHub((*settings.hosts, *(host.name for host in added_hosts(settings)), "slurm"))
         self._sandboxes = LeasedSandboxes(settings, self.workers)
+        self._sandboxes.add(SlurmHost(settings, self.workers, self._sandboxes.without_gpu))
         self._recorder = Recorder(settings, daily=self._prune_caches)
         self._judged = JudgedProblems(settings.data_dir)
         self._steps = KernelSteps(settings, self._sandboxes, self._judged)
@@ -140,7 +143,28 @@ class Engine:
     @property
     def imports(self) -> Importer:
         """Problems of other collections."""
-        return self._steps.importer()
+        from amdkernel_mcp.importing.importer import Importer
+
+        return Importer(self._means_of_import, self._steps.own_problems)
+
+    def _means_of_import(self, work: Work) -> MeansOfImport:
+        from amdkernel_mcp.execution.setup.build import setup_torch
+        from amdkernel_mcp.importing.import_problem import Means
+
+        where = self._steps.target(None)
+
+        def compiles(text: str) -> str | None:
+            made = self._steps.compiler(where).compile(text, arch=where.arch, flags=(), file_name="kernel.hip").result
+            return None if made.ok else next((each.message for each in made.diagnostics), "no reason given")
+
+        return Means(
+            sandbox=self._sandboxes.without_gpu(),
+            limits=self._steps.limits,
+            cache_dir=self._settings.cache_dir,
+            install_torch=lambda: setup_torch(self._settings, work.say),
+            compiles=compiles,
+            work=work,
+        )
 
     def close(self) -> None:
         """Remove all containers and close the index and the history."""

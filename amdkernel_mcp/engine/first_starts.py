@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 from amdkernel_mcp.compiler.endless import may_not_end
 from amdkernel_mcp.engine.prepared_kernel import what_is_launched
 from amdkernel_mcp.errors import InfrastructureError
-from amdkernel_mcp.execution.slurm.host import SLURM
 from amdkernel_mcp.findings.hangs import SLOW
 from amdkernel_mcp.hardware.target import Target
 from amdkernel_mcp.kept_values import name_of
@@ -91,7 +90,7 @@ class FirstStarts:
     def _tried(self, prepared: PreparedKernel, started: Started) -> str:
         """The emulator's verdict on the listed cases, noted; or why there is none.
 
-        It runs next to the GPU, whose image may be the only one; for Slurm on this machine: it needs no GPU.
+        It runs next to the GPU, whose image may be the only one; for a scheduled GPU on this machine: it needs no GPU.
         """
         from amdkernel_mcp.checking.check import check
         from amdkernel_mcp.checking.options import CheckOptions
@@ -100,7 +99,7 @@ class FirstStarts:
         emulator = Target(f"emulator:{where.arch}", "emulator", where.arch, where.gpu)
         try:
             answer = check(
-                sandbox=self._sandboxes.without_gpu() if where.host == SLURM else prepared.sandbox,
+                sandbox=self._sandboxes.without_gpu() if where.is_scheduled else prepared.sandbox,
                 compiled=prepared.compiled,
                 problem=replace(prepared.problem, ranges={}),
                 plan=prepared.plan,

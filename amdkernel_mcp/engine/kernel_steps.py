@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from amdkernel_mcp.execution.sandboxes import Sandboxes
     from amdkernel_mcp.hardware.target import Target
     from amdkernel_mcp.history.attempt import Ran
-    from amdkernel_mcp.importing.import_problem import Means
-    from amdkernel_mcp.importing.importer import Importer
     from amdkernel_mcp.launch.plan import LaunchPlan
     from amdkernel_mcp.measurement.job import Measured, MeasurementJob, TimingInputs
     from amdkernel_mcp.measurement.timing.interleaved import Plan
@@ -166,32 +164,6 @@ class KernelSteps:
             name, declaration, reference, work.owner, shared=shared, limits=self.limits, examine=examine
         )
         return made, tuple(warnings)
-
-    def importer(self) -> Importer:
-        """What imports problems of other collections."""
-        from amdkernel_mcp.importing.importer import Importer
-
-        return Importer(self._means_of_import, self.own_problems)
-
-    def _means_of_import(self, work: Work) -> Means:
-        """What importing a problem needs: the sandbox, the limits, a compiler."""
-        from amdkernel_mcp.execution.setup.build import setup_torch
-        from amdkernel_mcp.importing.import_problem import Means
-
-        where = self.target(None)
-
-        def compiles(text: str) -> str | None:
-            made = self.compiler(where).compile(text, arch=where.arch, flags=(), file_name="kernel.hip").result
-            return None if made.ok else next((each.message for each in made.diagnostics), "no reason given")
-
-        return Means(
-            sandbox=self._sandboxes.without_gpu(),
-            limits=self.limits,
-            cache_dir=self._settings.cache_dir,
-            install_torch=lambda: setup_torch(self._settings, work.say),
-            compiles=compiles,
-            work=work,
-        )
 
     def check(self, prepared: PreparedKernel, work: Work, options: CheckOptions | None = None) -> CheckResult:
         """The verdict on a kernel, with the notes on its problem. Raises InputError where it may hang and must not."""

@@ -1,21 +1,20 @@
-"""The hosts of one configuration, each a `Host` as other packages add them: this machine, those of the settings, Slurm,
-and what workers bring."""
+"""The hosts of one configuration, each a `Host` as other packages add them: this machine, those of the settings, what
+workers bring, and schedulers such as Slurm."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Protocol
 
 from amdkernel_mcp.config import Settings
 from amdkernel_mcp.errors import TargetError
 from amdkernel_mcp.execution.added_hosts import Host, added_host
 from amdkernel_mcp.execution.gpus import Gpu, id_of, local_gpus
-from amdkernel_mcp.execution.slurm.host import SLURM, SlurmHost
 from amdkernel_mcp.hardware.target import Target
 
 if TYPE_CHECKING:
+    from amdkernel_mcp.execution.brought_hosts import WorkerHost, Workers
     from amdkernel_mcp.execution.sandbox import Sandbox
-    from amdkernel_mcp.execution.workers.hub import WorkerHost, WorkerHub
 
 EMULATED = {
     "gfx942": "MI300X",
@@ -26,23 +25,33 @@ EMULATED = {
 }
 
 
-class Hosts:
-    """By their names. `compiles`: see `open_sandbox`. `here`: opens the sandbox of this machine without a GPU."""
+class Scheduler(Host, Protocol):
+    """A host whose GPUs another scheduler gives: `Target.is_scheduled`."""
 
-    def __init__(
-        self, settings: Settings, workers: WorkerHub | None, here: Callable[[], Sandbox], *, compiles: bool = True
-    ) -> None:
+    def close(self) -> None:
+        """Free what this process holds of it."""
+        ...
+
+
+class Hosts:
+    """By their names. `compiles`: see `open_sandbox`."""
+
+    def __init__(self, settings: Settings, workers: Workers | None, *, compiles: bool = True) -> None:
         self._settings = settings
         self._workers = workers
         self._compiles = compiles
-        self._slurm = SlurmHost(settings, workers, here)
+        self._schedulers: dict[str, Scheduler] = {}
+
+    def add(self, scheduler: Scheduler) -> None:
+        """From now on its targets can be opened."""
+        self._schedulers[scheduler.name] = scheduler
 
     def of(self, name: str | None) -> Host:
         """The host of this name; None: this machine. An unknown one fails where it is used."""
         if name is None:
             return ThisMachine(self._settings, compiles=self._compiles)
-        if name == SLURM:
-            return self._slurm
+        if (scheduler := self._schedulers.get(name)) is not None:
+            return scheduler
         if (added := added_host(name, self._settings)) is not None:
             return added
         if name not in self._settings.hosts and self._workers is not None:
@@ -50,8 +59,9 @@ class Hosts:
         return DockerHost(self._settings, name, compiles=self._compiles)
 
     def close(self) -> None:
-        """End what this process has from Slurm."""
-        self._slurm.close()
+        """Free what this process has from schedulers."""
+        for each in self._schedulers.values():
+            each.close()
 
 
 class ThisMachine:
@@ -110,7 +120,7 @@ class DockerHost:
 class BroughtHost:
     """Implements `Host`: a machine that reaches out, with what its worker offers."""
 
-    def __init__(self, workers: WorkerHub, name: str) -> None:
+    def __init__(self, workers: Workers, name: str) -> None:
         self.name = name
         self._workers = workers
 

@@ -8,33 +8,35 @@ from typing import TYPE_CHECKING
 from amdkernel_mcp.config import Settings
 from amdkernel_mcp.execution.hosts import BroughtHost, Hosts
 from amdkernel_mcp.execution.sandbox import Sandbox
-from amdkernel_mcp.execution.slurm.host import SLURM
 from amdkernel_mcp.hardware.target import Target
 
 if TYPE_CHECKING:
+    from amdkernel_mcp.execution.brought_hosts import Workers
     from amdkernel_mcp.execution.gpu_idle import GpuState
-    from amdkernel_mcp.execution.workers.hub import WorkerHub
-
-ANY_OF_SLURM = "Slurm gives any of its GPUs, also one of an XGMI hive"
+    from amdkernel_mcp.execution.hosts import Scheduler
 
 
 class Sandboxes:
     """One sandbox per machine and GPU; `close` ends them all. Thread-safe."""
 
-    def __init__(self, settings: Settings, workers: WorkerHub | None = None, *, compiles: bool = True) -> None:
+    def __init__(self, settings: Settings, workers: Workers | None = None, *, compiles: bool = True) -> None:
         """`workers`: of the hosts that reach out; None where none can. `compiles`: see `open_sandbox`."""
         self._settings = settings
         self.workers = workers
-        self._hosts = Hosts(settings, workers, self.without_gpu, compiles=compiles)
+        self._hosts = Hosts(settings, workers, compiles=compiles)
         self._lock = threading.Lock()
         self._opened: dict[tuple[str | None, int | None], Sandbox] = {}
 
+    def add(self, scheduler: Scheduler) -> None:
+        """From now on its targets have sandboxes; `close` closes it."""
+        self._hosts.add(scheduler)
+
     def of(self, target: Target) -> Sandbox:
         """The sandbox for work on `target`. Raises SandboxError, ToolchainError, TargetError, CancelledWorkError."""
-        if target.host == SLURM:
-            return self._open(target)  # it has none of its own: each run asks Slurm for a GPU
+        if target.is_scheduled:
+            return self._open(target)  # nothing to keep: each run asks the scheduler for a GPU
         if self.workers is not None and isinstance(host := self._hosts.of(target.host), BroughtHost):
-            self.workers.connection(host.name)  # not under the lock: it may take a minute to come back
+            self.workers.await_host(host.name)  # not under the lock: it may take a minute to come back
         key = (target.host, target.index)
         with self._lock:
             lost = self._opened.get(key)
@@ -54,8 +56,8 @@ class Sandboxes:
         target. Raises as `of` and `render_node` do."""
         from amdkernel_mcp.execution.gpu_idle import read_state
 
-        if target.host == SLURM:
-            return ANY_OF_SLURM
+        if target.is_scheduled:
+            return f"{str(target.host).capitalize()} gives any of its GPUs, also one of an XGMI hive"
         return read_state(sandbox or self.of(target), self.render_node(target))
 
     def _open(self, target: Target) -> Sandbox:
@@ -68,7 +70,7 @@ class Sandboxes:
         return self.of(find_target("emulator:gfx942", self._settings))
 
     def close(self) -> None:
-        """Remove all containers, and end the jobs of Slurm."""
+        """Remove all containers, and free what schedulers gave."""
         self._hosts.close()
         with self._lock:
             for sandbox in self._opened.values():

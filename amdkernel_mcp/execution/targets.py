@@ -10,16 +10,16 @@ from amdkernel_mcp.config import Settings
 from amdkernel_mcp.errors import InfrastructureError, UnknownTargetError
 from amdkernel_mcp.execution.added_hosts import added_host, added_hosts
 from amdkernel_mcp.execution.hosts import DockerHost, ThisMachine, targets_of_worker
-from amdkernel_mcp.execution.slurm.host import SLURM, slurm_target
+from amdkernel_mcp.execution.slurm_targets import SLURM, slurm_target
 from amdkernel_mcp.hardware.pool import is_in_pool, is_pool, no_gpu_in_pool
 from amdkernel_mcp.hardware.target import Target
 from amdkernel_mcp.results.machine import TargetInfo
 
 if TYPE_CHECKING:
-    from amdkernel_mcp.execution.workers.hub import WorkerHub
+    from amdkernel_mcp.execution.brought_hosts import Workers
 
 
-def find_target(name: str | None, settings: Settings, workers: WorkerHub | None = None) -> Target:
+def find_target(name: str | None, settings: Settings, workers: Workers | None = None) -> Target:
     """The target of this name, or the default one; of a pool, the first GPU. Contacts another host only for a target of
     that host, and for a pool all of them.
 
@@ -55,7 +55,7 @@ def find_target(name: str | None, settings: Settings, workers: WorkerHub | None 
     raise UnknownTargetError(f"there is no target {name!r}{whose}{meant}", hint=hint)
 
 
-def _first_of(pool: str, settings: Settings, workers: WorkerHub | None) -> Target:
+def _first_of(pool: str, settings: Settings, workers: Workers | None) -> Target:
     """A GPU of this pool. A server's jobs are bound to one before they come here: jobs/pools.py."""
     listed = list_targets(settings, workers)
     for each in listed:
@@ -64,7 +64,7 @@ def _first_of(pool: str, settings: Settings, workers: WorkerHub | None) -> Targe
     raise no_gpu_in_pool(pool, [each.name for each in listed])
 
 
-def list_targets(settings: Settings, workers: WorkerHub | None = None) -> list[TargetInfo]:
+def list_targets(settings: Settings, workers: Workers | None = None) -> list[TargetInfo]:
     """All targets, the default one marked; a host that does not answer is listed with the reason."""
     listed = [_info(target, settings) for target in ThisMachine(settings).targets()]
     for host in (*(DockerHost(settings, name) for name in settings.hosts), *added_hosts(settings)):

@@ -27,3 +27,8 @@ class Target:
     host: str | None = None
     index: int | None = None
     id: str | None = None
+
+    @property
+    def is_scheduled(self) -> bool:
+        """Whether a scheduler, such as Slurm, gives a GPU for each run: it has no index, and no lease of ours."""
+        return self.kind == "gpu" and self.index is None

@@ -10,8 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from amdkernel_mcp.execution.workers.connection import LostWorkerError
-from amdkernel_mcp.execution.workers.messages import RECONNECT_S
+from amdkernel_mcp.execution.brought_hosts import RECONNECT_S, LostWorkerError
 from amdkernel_mcp.jobs.journal import MOST_TRIES
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from amdkernel_mcp import tracing
 from amdkernel_mcp.cancellation import CancelledWorkError
 from amdkernel_mcp.errors import AmdkernelError, DatabaseError, JobError
-from amdkernel_mcp.execution.workers.connection import LostWorkerError
+from amdkernel_mcp.execution.brought_hosts import LostWorkerError
 from amdkernel_mcp.hardware.pool import is_pool
 from amdkernel_mcp.jobs.away import AwayHosts, waiting_for
 from amdkernel_mcp.jobs.emulated_today import EmulatedToday

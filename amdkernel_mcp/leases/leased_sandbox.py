@@ -6,7 +6,7 @@ import threading
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
-from typing import TYPE_CHECKING, Unpack
+from typing import TYPE_CHECKING, Protocol, Unpack, runtime_checkable
 
 from amdkernel_mcp.config import Settings
 from amdkernel_mcp.errors import TargetError
@@ -18,9 +18,18 @@ from amdkernel_mcp.progress import silent
 from amdkernel_mcp.work import Work, current_work
 
 if TYPE_CHECKING:
-    from amdkernel_mcp.execution.workers.hub import WorkerHub
+    from amdkernel_mcp.execution.brought_hosts import Workers
     from amdkernel_mcp.leases.gpu_leases import GpuLeases
     from amdkernel_mcp.leases.gpus import LeasedGpu
+
+
+@runtime_checkable
+class ExclusiveSandbox(Protocol):
+    """A `Sandbox` whose GPU one job can have alone."""
+
+    def exclusively(self, work: Work) -> AbstractContextManager[Work, bool | None]:
+        """A block in which `work` has the GPU alone: as the part of it that the block gets. Raises as `held.lease`."""
+        ...
 
 
 class LeasedSandbox:
@@ -55,6 +64,10 @@ class LeasedSandbox:
             note_ending(what_went_wrong(done))
             return done
 
+    def exclusively(self, work: Work) -> AbstractContextManager[Work, bool | None]:
+        """See `ExclusiveSandbox.exclusively`."""
+        return self.gpu.leased("exclusive", work)
+
     def is_connected(self) -> bool:
         """See `Sandbox.is_connected`."""
         return self._sandbox.is_connected()
@@ -67,7 +80,7 @@ class LeasedSandbox:
 class LeasedSandboxes(Sandboxes):
     """The sandboxes of one configuration; nothing is launched on a GPU without a lease."""
 
-    def __init__(self, settings: Settings, workers: WorkerHub | None = None) -> None:
+    def __init__(self, settings: Settings, workers: Workers | None = None) -> None:
         super().__init__(settings, workers)
         self._leases_lock = threading.Lock()
         self._leases: GpuLeases | None = None
@@ -110,10 +123,6 @@ def exclusively(sandbox: Sandbox, work: Work) -> AbstractContextManager[Work, bo
 
     Raises what `held.lease` raises.
     """
-    from amdkernel_mcp.execution.slurm.slurm_sandbox import SlurmSandbox
-
-    if isinstance(sandbox, SlurmSandbox):
-        return sandbox.exclusively(work)
-    if not isinstance(sandbox, LeasedSandbox):
+    if not isinstance(sandbox, ExclusiveSandbox):
         raise TargetError("nothing is timed on a GPU that cannot be leased")
-    return sandbox.gpu.leased("exclusive", work)
+    return sandbox.exclusively(work)

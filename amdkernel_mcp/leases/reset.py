@@ -1,7 +1,7 @@
 """The reset of a GPU that does not come back: by the worker on its host, while nothing of ours uses a GPU there.
 
-A reset may take other GPUs of the machine along (`../worker/reset.py`), so each of them is leased for its time. What is
-not free at once refuses the reset: no work is ended by it, and no job waits for a repair.
+A reset may take other GPUs of the machine along (`../workers/reset.py`), so each of them is leased for its time. What
+is not free at once refuses the reset: no work is ended by it, and no job waits for a repair.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from amdkernel_mcp.errors import DatabaseError, TargetError
 from amdkernel_mcp.execution.gpus import id_of
 
 if TYPE_CHECKING:
-    from amdkernel_mcp.execution.workers.hub import WorkerHub
+    from amdkernel_mcp.execution.brought_hosts import Workers
     from amdkernel_mcp.hardware.target import Target
     from amdkernel_mcp.leases.gpu_leases import Asked, GpuLeases
 
@@ -35,7 +35,7 @@ class Tried:
 class ResetByWorker:
     """Resets one GPU that a worker brought."""
 
-    def __init__(self, leases: GpuLeases, workers: WorkerHub, target: Target) -> None:
+    def __init__(self, leases: GpuLeases, workers: Workers, target: Target) -> None:
         self._leases = leases
         self._workers = workers
         self._target = target

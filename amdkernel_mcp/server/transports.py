@@ -28,7 +28,6 @@ from amdkernel_mcp.access.tokens import TokenStore
 from amdkernel_mcp.config import Settings, load_settings
 from amdkernel_mcp.engine.engine import Engine
 from amdkernel_mcp.errors import AmdkernelError
-from amdkernel_mcp.execution.workers.messages import FRAME_BYTES
 from amdkernel_mcp.server.admission.connections import bound_log, bounded
 from amdkernel_mcp.server.admission.draining import DrainOnSigterm, exit_in_order
 from amdkernel_mcp.server.admission.identity_provider import IdentityProvider
@@ -39,6 +38,7 @@ from amdkernel_mcp.server.admission.tokens import ListedTokens, Users, read_toke
 from amdkernel_mcp.server.app import build_server
 from amdkernel_mcp.server.json_log import log_as_json
 from amdkernel_mcp.server.lines import LongLine, find_identity, read_bounded_lines
+from amdkernel_mcp.workers.messages import FRAME_BYTES
 
 _log = logging.getLogger(__name__)
 

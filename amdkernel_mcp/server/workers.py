@@ -20,9 +20,10 @@ from starlette.websockets import WebSocketDisconnect
 from amdkernel_mcp import __version__
 from amdkernel_mcp.access.audit import AuditLog, Event, Outcome, Repeated
 from amdkernel_mcp.errors import DatabaseError
-from amdkernel_mcp.execution.workers.connection import Connection, LostWorkerError
-from amdkernel_mcp.execution.workers.hub import WorkerRefused
-from amdkernel_mcp.execution.workers.messages import (
+from amdkernel_mcp.execution.brought_hosts import LostWorkerError
+from amdkernel_mcp.workers.connection import Connection
+from amdkernel_mcp.workers.hub import WorkerRefused
+from amdkernel_mcp.workers.messages import (
     HELLO_S,
     LEASE_S,
     PATH,
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
     from fastmcp.server.auth import AccessToken, AuthProvider
     from starlette.websockets import WebSocket
 
-    from amdkernel_mcp.execution.workers.hub import WorkerHub
+    from amdkernel_mcp.workers.hub import WorkerHub
 
 _log = logging.getLogger(__name__)
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from amdkernel_mcp.config import Settings, load_settings
-from amdkernel_mcp.execution.workers.connection import LostWorkerError, lost
+from amdkernel_mcp.execution.brought_hosts import LostWorkerError
 from amdkernel_mcp.jobs.away import GONE_S, AwayHosts
 from amdkernel_mcp.jobs.job import Job
 from amdkernel_mcp.jobs.journal import MOST_TRIES, Journal
@@ -16,6 +16,7 @@ from amdkernel_mcp.jobs.request import Answer, Request
 from amdkernel_mcp.jobs.store import JobStore
 from amdkernel_mcp.results.kernels import CheckResult
 from amdkernel_mcp.work import Work
+from amdkernel_mcp.workers.connection import lost
 from tests.waiting import AT_MOST_S
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from amdkernel_mcp.errors import InfrastructureError, UnknownTargetError
-from amdkernel_mcp.execution.workers.connection import LostWorkerError
+from amdkernel_mcp.execution.brought_hosts import LostWorkerError
 from amdkernel_mcp.hardware.pool import is_in_pool, is_pool
 from amdkernel_mcp.jobs.job import Job
 from amdkernel_mcp.jobs.lanes import JOBS_PER_GPU

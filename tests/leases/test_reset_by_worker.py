@@ -12,16 +12,16 @@ from amdkernel_mcp import __version__
 from amdkernel_mcp.config import load_settings
 from amdkernel_mcp.errors import TargetError
 from amdkernel_mcp.execution.targets import find_target, list_targets
-from amdkernel_mcp.execution.workers.connection import Connection
-from amdkernel_mcp.execution.workers.hub import WorkerHub, build
-from amdkernel_mcp.execution.workers.messages import Done, Failed, FromServer, Hello, OfferedGpu, Reset
 from amdkernel_mcp.leases import hygiene
 from amdkernel_mcp.leases.gpu_leases import GpuLeases
 from amdkernel_mcp.leases.gpus import LeasedGpu
 from amdkernel_mcp.leases.leased_sandbox import LeasedSandbox
 from amdkernel_mcp.leases.reset import ResetByWorker
-from amdkernel_mcp.worker.offer import Gpu
-from amdkernel_mcp.worker.reset import reset
+from amdkernel_mcp.workers.connection import Connection
+from amdkernel_mcp.workers.hub import WorkerHub, build
+from amdkernel_mcp.workers.messages import Done, Failed, FromServer, Hello, OfferedGpu, Reset
+from amdkernel_mcp.workers.offer import Gpu
+from amdkernel_mcp.workers.reset import reset
 from tests.leases.test_hygiene import DEVICE, GOOD, HUNG, Machine, leaks, leaves_a_process, run
 
 TOOLS = Path(__file__).parents[1] / "gpu_host/machine"

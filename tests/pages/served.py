@@ -19,9 +19,6 @@ from amdkernel_mcp.access.scopes import USUAL
 from amdkernel_mcp.cache_folder import CacheFolder
 from amdkernel_mcp.config import load_settings
 from amdkernel_mcp.engine.engine import Engine
-from amdkernel_mcp.execution.workers.connection import Connection
-from amdkernel_mcp.execution.workers.hub import WorkerHub, build
-from amdkernel_mcp.execution.workers.messages import FromServer, Hello
 from amdkernel_mcp.history.attempt import Attempt, ProblemUsed, new_id, now
 from amdkernel_mcp.history.history import History
 from amdkernel_mcp.jobs.request import Answer, Request
@@ -35,6 +32,9 @@ from amdkernel_mcp.results.machine import TargetInfo
 from amdkernel_mcp.server.health import Health
 from amdkernel_mcp.server.metrics import Counts
 from amdkernel_mcp.work import Work
+from amdkernel_mcp.workers.connection import Connection
+from amdkernel_mcp.workers.hub import WorkerHub, build
+from amdkernel_mcp.workers.messages import FromServer, Hello
 
 ANN, BOB, EVE = "token-of-ann-0123456789", "token-of-bob-0123456789", "token-of-eve-0123456789"
 GPU = "1a2b3c4d5e6f7000"  # of gpu1:0

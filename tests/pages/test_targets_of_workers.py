@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from amdkernel_mcp.execution.workers.messages import Draining
 from amdkernel_mcp.pages.status import AWAY_S
+from amdkernel_mcp.workers.messages import Draining
 from tests.pages.served import ANN, Served, join
 
 

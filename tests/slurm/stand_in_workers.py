@@ -9,9 +9,9 @@ from typing import Any
 
 from slurm_cluster import SlurmCluster
 
+from amdkernel_mcp.execution.brought_hosts import LostWorkerError
 from amdkernel_mcp.execution.gpus import Gpu
 from amdkernel_mcp.execution.sandbox import Completed, SandboxKind
-from amdkernel_mcp.execution.workers.connection import LostWorkerError
 from amdkernel_mcp.results.job_answer import Isolation
 
 

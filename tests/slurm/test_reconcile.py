@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
-from amdkernel_mcp.execution.slurm.commands import Comment, SlurmJob, SlurmNode
-from amdkernel_mcp.execution.slurm.reconcile import (
+from amdkernel_mcp.slurm.commands import Comment, SlurmJob, SlurmNode
+from amdkernel_mcp.slurm.reconcile import (
     MOST_RELEASES,
     MOST_TRIES,
     WORKER_S,

@@ -6,8 +6,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from amdkernel_mcp.execution.slurm.commands import Comment, NoAnswerError, SlurmJob
-from amdkernel_mcp.execution.slurm.listing import FRESH_S, SharedListing
+from amdkernel_mcp.slurm.commands import Comment, NoAnswerError, SlurmJob
+from amdkernel_mcp.slurm.listing import FRESH_S, SharedListing
 
 
 class Queue:

@@ -16,11 +16,11 @@ from stand_in_workers import StandInSandbox, StandInWorkers
 
 from amdkernel_mcp.cancellation import Cancellation, CancelledWorkError
 from amdkernel_mcp.config import SlurmSettings
-from amdkernel_mcp.execution.slurm import allocations as module
-from amdkernel_mcp.execution.slurm.allocations import Allocation, Allocations
-from amdkernel_mcp.execution.slurm.commands import Comment, SlurmCommands, SlurmError
-from amdkernel_mcp.execution.slurm.doctor import slurm_doctor
-from amdkernel_mcp.execution.slurm.slurm_sandbox import SlurmSandbox
+from amdkernel_mcp.slurm import allocations as module
+from amdkernel_mcp.slurm.allocations import Allocation, Allocations
+from amdkernel_mcp.slurm.commands import Comment, SlurmCommands, SlurmError
+from amdkernel_mcp.slurm.doctor import slurm_doctor
+from amdkernel_mcp.slurm.slurm_sandbox import SlurmSandbox
 from amdkernel_mcp.work import Work
 
 pytestmark = [pytest.mark.thorough, pytest.mark.slow]
@@ -191,7 +191,7 @@ def test_a_job_whose_node_is_sick_is_released_for_another_node(cluster: SlurmClu
 def test_a_session_fails_with_the_nodes_and_the_reason_when_all_are_sick(
     cluster: SlurmCluster, allocations: Allocations, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("amdkernel_mcp.execution.slurm.reconcile.MOST_RELEASES", 1)
+    monkeypatch.setattr("amdkernel_mcp.slurm.reconcile.MOST_RELEASES", 1)
     for node in ("gpu1", "gpu2"):
         cluster.break_gpu(node)
     with (

@@ -9,8 +9,11 @@ from amdkernel_mcp.config import SlurmSettings, load_settings
 from amdkernel_mcp.database.holder import new_holder
 from amdkernel_mcp.errors import SettingsError, TargetError, UnknownTargetError
 from amdkernel_mcp.execution.gpus import Gpu
-from amdkernel_mcp.execution.slurm.batch_script import batch_script, sbatch_options
-from amdkernel_mcp.execution.slurm.commands import (
+from amdkernel_mcp.execution.targets import find_target, list_targets
+from amdkernel_mcp.hardware.target import is_emulated
+from amdkernel_mcp.jobs.request import Request, is_gpu
+from amdkernel_mcp.slurm.batch_script import batch_script, sbatch_options
+from amdkernel_mcp.slurm.commands import (
     Comment,
     NoAnswerError,
     SlurmCommands,
@@ -18,10 +21,7 @@ from amdkernel_mcp.execution.slurm.commands import (
     read_jobs,
     read_nodes,
 )
-from amdkernel_mcp.execution.slurm.device import allocated_gpu, gres_indices
-from amdkernel_mcp.execution.targets import find_target, list_targets
-from amdkernel_mcp.hardware.target import is_emulated
-from amdkernel_mcp.jobs.request import Request, is_gpu
+from amdkernel_mcp.slurm.device import allocated_gpu, gres_indices
 
 SETTINGS = SlurmSettings(gres={"gfx942": "gpu:mi300x"}, url="https://server", token_file="/etc/amdkernel/token")
 COMMENT = Comment("00112233aabbccdd", 3, new_holder())

@@ -21,7 +21,7 @@ def doctor(json: Json = False) -> int:
     """
     from amdkernel_mcp.cli.show.machine import show_checks
     from amdkernel_mcp.config import load_settings
-    from amdkernel_mcp.execution.slurm.doctor import slurm_doctor
+    from amdkernel_mcp.slurm.doctor import slurm_doctor
 
     slurm = load_settings().slurm
     if slurm is None:
@@ -41,8 +41,8 @@ def gpu() -> int:
     import os
 
     from amdkernel_mcp.execution.gpus import hidden_nodes, local_gpus
-    from amdkernel_mcp.execution.slurm.commands import SlurmCommands
-    from amdkernel_mcp.execution.slurm.device import allocated_gpu, is_refused
+    from amdkernel_mcp.slurm.commands import SlurmCommands
+    from amdkernel_mcp.slurm.device import allocated_gpu, is_refused
 
     job, node = os.environ.get("SLURM_JOB_ID", ""), os.environ.get("SLURMD_NODENAME", "")
     if not job.isdigit() or not node:

@@ -48,11 +48,11 @@ def worker(
     Example: amdkernel worker --url https://amdkernel.example.com --token-file worker.token
     """
     from amdkernel_mcp.config import load_settings
-    from amdkernel_mcp.execution.workers.messages import NAME
     from amdkernel_mcp.server.address import is_readable_by_others
     from amdkernel_mcp.server.token_file import read_token
-    from amdkernel_mcp.worker.agent import Agent, worker_url
-    from amdkernel_mcp.worker.offer import Offer
+    from amdkernel_mcp.workers.agent import Agent, worker_url
+    from amdkernel_mcp.workers.messages import NAME
+    from amdkernel_mcp.workers.offer import Offer
 
     require_team("worker")
     worker_url(url)

@@ -20,7 +20,7 @@ from fastmcp.exceptions import ToolError
 from amdkernel_mcp.bundled import folder as bundled_folder
 from tests.server.http_server import ANN, HttpServer, free_port, http_server
 from tests.waiting import AT_MOST_S
-from tests.worker.server_with_workers import AMDKERNEL, until
+from tests.workers.server_with_workers import AMDKERNEL, until
 
 pytestmark = [pytest.mark.anyio, pytest.mark.sandbox, pytest.mark.thorough, pytest.mark.usefixtures("sandbox")]
 

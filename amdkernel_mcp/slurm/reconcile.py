@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from amdkernel_mcp.execution.slurm.commands import SlurmJob, SlurmNode
+from amdkernel_mcp.slurm.commands import SlurmJob, SlurmNode
 
 MOST_TRIES = 5
 MOST_RELEASES = 3

@@ -10,7 +10,7 @@ import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from amdkernel_mcp.execution.slurm.commands import SlurmError, SlurmJob
+from amdkernel_mcp.slurm.commands import SlurmError, SlurmJob
 
 FRESH_S = 1.0
 """For which a listing serves others than the session that asked for it."""

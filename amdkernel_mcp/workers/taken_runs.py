@@ -15,7 +15,8 @@ from amdkernel_mcp.errors import AmdkernelError, TargetError, ToolchainError
 from amdkernel_mcp.execution.docker.archive import pack, unpack
 from amdkernel_mcp.execution.sandbox import Completed, Sandbox
 from amdkernel_mcp.execution.stdin_stream import StdinStream
-from amdkernel_mcp.execution.workers.messages import (
+from amdkernel_mcp.work import cancelled_by
+from amdkernel_mcp.workers.messages import (
     PIECE_BYTES,
     Done,
     Failed,
@@ -30,7 +31,6 @@ from amdkernel_mcp.execution.workers.messages import (
     Took,
     pieces,
 )
-from amdkernel_mcp.work import cancelled_by
 
 _log = logging.getLogger(__name__)
 _LINES_BYTES = PIECE_BYTES // 4

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
+from amdkernel_mcp.workers import reset as module
 
 from amdkernel_mcp.errors import TargetError
 from amdkernel_mcp.execution.gpus import Gpu
-from amdkernel_mcp.worker import reset as module
-from amdkernel_mcp.worker.reset import reset
+from amdkernel_mcp.workers.reset import reset
 from tests.gpu_host.sysfs import sysfs
-from tests.worker.server_with_workers import AMDKERNEL
+from tests.workers.server_with_workers import AMDKERNEL
 
 TOOLS = Path(__file__).parents[1] / "gpu_host/machine"
 GPUS = [Gpu(index, "gfx942", "MI300X", f"/dev/dri/renderD{128 + index}") for index in (0, 1)]

@@ -25,8 +25,6 @@ LEASE_S = 15.0
 RENEW_S = 3.0
 HELLO_S = 10.0
 """In which a worker must introduce itself."""
-RECONNECT_S = 60.0
-"""For a worker to come back, after it was lost or the server started."""
 
 PATH = "/worker"
 NAME = r"^[A-Za-z0-9][A-Za-z0-9_.-]{0,62}$"

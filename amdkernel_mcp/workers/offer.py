@@ -11,10 +11,10 @@ from amdkernel_mcp.execution.gpus import Gpu, local_gpus
 from amdkernel_mcp.execution.remote_gpus import remote_gpus
 from amdkernel_mcp.execution.sandbox import Sandbox
 from amdkernel_mcp.execution.sandboxes import Sandboxes
-from amdkernel_mcp.execution.workers.hub import build
-from amdkernel_mcp.execution.workers.messages import MOST_RUNS, Hello, OfferedGpu
 from amdkernel_mcp.hardware.target import Target
-from amdkernel_mcp.worker.reset import reset
+from amdkernel_mcp.workers.hub import build
+from amdkernel_mcp.workers.messages import MOST_RUNS, Hello, OfferedGpu
+from amdkernel_mcp.workers.reset import reset
 
 RUNS_PER_GPU = 4
 """One that is timed, and what is compiled and judged for others meanwhile."""

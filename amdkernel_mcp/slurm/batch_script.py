@@ -6,7 +6,7 @@ import re
 import shlex
 
 from amdkernel_mcp.config import SlurmSettings
-from amdkernel_mcp.execution.slurm.commands import Comment
+from amdkernel_mcp.slurm.commands import Comment
 
 
 def batch_script(slurm: SlurmSettings, worker_key: str) -> str:

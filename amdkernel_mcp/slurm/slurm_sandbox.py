@@ -11,11 +11,11 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import Unpack
 
+from amdkernel_mcp.execution.brought_hosts import LostWorkerError
 from amdkernel_mcp.execution.sandbox import Completed, RunOptions, Sandbox, SandboxKind
-from amdkernel_mcp.execution.slurm.allocations import Allocation, Allocations
-from amdkernel_mcp.execution.workers.connection import LostWorkerError
 from amdkernel_mcp.progress import silent
 from amdkernel_mcp.results.job_answer import Isolation
+from amdkernel_mcp.slurm.allocations import Allocation, Allocations
 from amdkernel_mcp.work import Work, current_work, doing
 
 MOST_TRIES = 3

@@ -13,10 +13,12 @@ from typing import TYPE_CHECKING
 
 from amdkernel_mcp.cancellation import CancelledWorkError
 from amdkernel_mcp.errors import InfrastructureError, SandboxError, TargetError, ToolchainError
+from amdkernel_mcp.execution.brought_hosts import LostWorkerError
 from amdkernel_mcp.execution.docker.archive import pack, unpack
 from amdkernel_mcp.execution.sandbox import Completed, SandboxKind
-from amdkernel_mcp.execution.workers.connection import Connection, HeldRun, LostWorkerError, lost
-from amdkernel_mcp.execution.workers.messages import (
+from amdkernel_mcp.work import current_work
+from amdkernel_mcp.workers.connection import Connection, HeldRun, lost
+from amdkernel_mcp.workers.messages import (
     LEASE_S,
     Done,
     Failed,
@@ -28,7 +30,6 @@ from amdkernel_mcp.execution.workers.messages import (
     Stdin,
     pieces,
 )
-from amdkernel_mcp.work import current_work
 
 if TYPE_CHECKING:
     from amdkernel_mcp.execution.stdin_stream import StdinStream

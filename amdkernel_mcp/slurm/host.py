@@ -7,22 +7,18 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from amdkernel_mcp.config import Settings
-from amdkernel_mcp.errors import TargetError, UnknownTargetError
-from amdkernel_mcp.hardware.specs import UNKNOWN_PART, lookup
+from amdkernel_mcp.errors import TargetError
+from amdkernel_mcp.execution.slurm_targets import SLURM, slurm_target
 from amdkernel_mcp.hardware.target import Target
 
 if TYPE_CHECKING:
-    from amdkernel_mcp.config import SlurmSettings
     from amdkernel_mcp.execution.sandbox import Sandbox
-    from amdkernel_mcp.execution.slurm.allocations import Allocations
-    from amdkernel_mcp.execution.workers.hub import WorkerHub
-
-SLURM = "slurm"
-"""The host of targets whose GPUs Slurm gives."""
+    from amdkernel_mcp.slurm.allocations import Allocations
+    from amdkernel_mcp.workers.hub import WorkerHub
 
 
 class SlurmHost:
-    """Implements `Host`. Thread-safe. `here`: opens the sandbox of this machine, which compiles and judges."""
+    """Implements `Scheduler`. Thread-safe. `here`: opens the sandbox of this machine, which compiles and judges."""
 
     name = SLURM
 
@@ -39,13 +35,13 @@ class SlurmHost:
 
     def open(self, target: Target) -> Sandbox:
         """See `Host.open`. Raises TargetError where no worker can come."""
-        from amdkernel_mcp.execution.slurm.slurm_sandbox import SlurmSandbox
+        from amdkernel_mcp.slurm.slurm_sandbox import SlurmSandbox
 
         return SlurmSandbox(self._from_slurm(), target.arch, self._here())
 
     def render_node(self, target: Target) -> str:
         """See `Host.render_node`: of the GPU that the present work has."""
-        from amdkernel_mcp.execution.slurm.slurm_sandbox import held_render_node
+        from amdkernel_mcp.slurm.slurm_sandbox import held_render_node
 
         held = held_render_node()
         if held is None:
@@ -59,8 +55,8 @@ class SlurmHost:
 
     def _from_slurm(self) -> Allocations:
         from amdkernel_mcp.database.holder import is_dead, new_holder
-        from amdkernel_mcp.execution.slurm.allocations import Allocations
-        from amdkernel_mcp.execution.slurm.commands import SlurmCommands
+        from amdkernel_mcp.slurm.allocations import Allocations
+        from amdkernel_mcp.slurm.commands import SlurmCommands
 
         slurm, workers = self._settings, self._workers
         if slurm is None or workers is None or not workers.is_open:
@@ -71,16 +67,3 @@ class SlurmHost:
                 commands = SlurmCommands(slurm.commands)
                 self._allocations = Allocations(slurm, commands, workers, holder=new_holder(), is_dead=is_dead)
             return self._allocations
-
-
-def slurm_target(slurm: SlurmSettings, arch: str) -> Target:
-    """The target of an architecture. Raises UnknownTargetError for one that the settings do not have."""
-    if arch not in slurm.gres:
-        raise UnknownTargetError(
-            f"there is no target '{SLURM}:{arch}'",
-            hint=f"known are {', '.join(f'{SLURM}:{each}' for each in slurm.gres)}",
-        )
-    named = lookup(slurm.gres[arch].rpartition(":")[2])  # gpu:mi325x; a cluster may call it otherwise
-    known = named is not None and named.gfx == arch
-    gpu = named.name.removesuffix(" (per GCD)") if named is not None and known else f"{arch}{UNKNOWN_PART}"
-    return Target(f"{SLURM}:{arch}", "gpu", arch, gpu, host=SLURM)

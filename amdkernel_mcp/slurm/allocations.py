@@ -15,14 +15,14 @@ from amdkernel_mcp.cancellation import Cancellation
 from amdkernel_mcp.config import SlurmSettings
 from amdkernel_mcp.execution.gpus import Gpu
 from amdkernel_mcp.execution.sandbox import Sandbox
-from amdkernel_mcp.execution.slurm.batch_script import batch_script, sbatch_options
-from amdkernel_mcp.execution.slurm.commands import Comment, NoAnswerError, Slurm, SlurmError, SlurmJob, SlurmNode
-from amdkernel_mcp.execution.slurm.listing import SharedListing
-from amdkernel_mcp.execution.slurm.reconcile import Decision, Submission, decide, is_over, not_wanted
+from amdkernel_mcp.slurm.batch_script import batch_script, sbatch_options
+from amdkernel_mcp.slurm.commands import Comment, NoAnswerError, Slurm, SlurmError, SlurmJob, SlurmNode
+from amdkernel_mcp.slurm.listing import SharedListing
+from amdkernel_mcp.slurm.reconcile import Decision, Submission, decide, is_over, not_wanted
 from amdkernel_mcp.work import Work, cancelled_by
 
 if TYPE_CHECKING:
-    from amdkernel_mcp.execution.workers.hub import Arrival, WorkerHub
+    from amdkernel_mcp.workers.hub import Arrival, WorkerHub
 
 _log = logging.getLogger(__name__)
 

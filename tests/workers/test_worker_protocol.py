@@ -13,10 +13,10 @@ from websockets.typing import Origin
 
 from amdkernel_mcp import __version__
 from amdkernel_mcp.errors import AmdkernelError, SandboxError
+from amdkernel_mcp.execution.brought_hosts import LostWorkerError
 from amdkernel_mcp.execution.docker.archive import pack, unpack
 from amdkernel_mcp.execution.sandbox import Completed
-from amdkernel_mcp.execution.workers.connection import LostWorkerError
-from amdkernel_mcp.execution.workers.messages import (
+from amdkernel_mcp.workers.messages import (
     Cancel,
     Done,
     Failed,
@@ -29,7 +29,7 @@ from amdkernel_mcp.execution.workers.messages import (
     Start,
     Welcome,
 )
-from tests.worker.server_with_workers import USER, WORKER_OF_GPU7, HandWorker, Server, until
+from tests.workers.server_with_workers import USER, WORKER_OF_GPU7, HandWorker, Server, until
 
 
 class Asked:

@@ -11,13 +11,13 @@ import pytest
 
 from amdkernel_mcp.cancellation import Cancellation, CancelledWorkError
 from amdkernel_mcp.errors import AmdkernelError, SandboxError, TargetError
+from amdkernel_mcp.execution.brought_hosts import LostWorkerError
 from amdkernel_mcp.execution.sandbox import Completed
 from amdkernel_mcp.execution.stdin_stream import StdinStream
-from amdkernel_mcp.execution.workers.connection import LostWorkerError
-from amdkernel_mcp.execution.workers.worker_sandbox import WorkerSandbox
 from amdkernel_mcp.work import Work, cancelled_by, doing
+from amdkernel_mcp.workers.worker_sandbox import WorkerSandbox
 from tests.server.http_server import free_port
-from tests.worker.server_with_workers import Server, Worker, server_with_workers, until
+from tests.workers.server_with_workers import Server, Worker, server_with_workers, until
 
 pytestmark = pytest.mark.sandbox
 

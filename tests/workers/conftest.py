@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from amdkernel_mcp.execution.sandbox import Sandbox
-from tests.worker.server_with_workers import Server, server_with_workers
+from tests.workers.server_with_workers import Server, server_with_workers
 
 
 @pytest.fixture

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 from amdkernel_mcp import __version__
 from amdkernel_mcp.errors import InfrastructureError, InputError, SettingsError
-from amdkernel_mcp.execution.workers.messages import (
+from amdkernel_mcp.workers.messages import (
     FRAME_BYTES,
     HELLO_S,
     PATH,
@@ -35,13 +35,13 @@ from amdkernel_mcp.execution.workers.messages import (
     encode,
     from_server,
 )
-from amdkernel_mcp.worker.taken_runs import TakenRuns
+from amdkernel_mcp.workers.taken_runs import TakenRuns
 
 if TYPE_CHECKING:
     from websockets.sync.client import ClientConnection
 
-    from amdkernel_mcp.execution.workers.messages import Hello
-    from amdkernel_mcp.worker.offer import Offer
+    from amdkernel_mcp.workers.messages import Hello
+    from amdkernel_mcp.workers.offer import Offer
 
 _log = logging.getLogger(__name__)
 

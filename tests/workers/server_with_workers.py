@@ -19,10 +19,10 @@ from starlette.applications import Starlette
 from websockets.sync.client import ClientConnection, connect
 
 from amdkernel_mcp import __version__
-from amdkernel_mcp.execution.workers.hub import WorkerHub, build
-from amdkernel_mcp.execution.workers.messages import FRAME_BYTES, FromServer, FromWorker, Hello, encode, from_server
 from amdkernel_mcp.server.admission.connections import bounded
 from amdkernel_mcp.server.workers import worker_route
+from amdkernel_mcp.workers.hub import WorkerHub, build
+from amdkernel_mcp.workers.messages import FRAME_BYTES, FromServer, FromWorker, Hello, encode, from_server
 from tests.server.http_server import free_port
 from tests.waiting import AT_MOST_S
 

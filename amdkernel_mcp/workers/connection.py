@@ -15,8 +15,10 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from amdkernel_mcp.errors import SandboxError
+from amdkernel_mcp.execution.brought_hosts import LostWorkerError
 from amdkernel_mcp.execution.sandbox import MAX_MEMBERS
-from amdkernel_mcp.execution.workers.messages import (
+from amdkernel_mcp.work import Served
+from amdkernel_mcp.workers.messages import (
     LEASE_S,
     Cancel,
     Done,
@@ -33,7 +35,6 @@ from amdkernel_mcp.execution.workers.messages import (
     Renew,
     Took,
 )
-from amdkernel_mcp.work import Served
 
 _log = logging.getLogger(__name__)
 
@@ -41,12 +42,6 @@ STDERR_LIMIT_BYTES = 32 << 20
 """Of the lines of one run; a sandbox ends a job far before."""
 _TAR_BYTES = 2048 * MAX_MEMBERS
 """Headers, long names and padding of as many members as a sandbox returns."""
-
-
-class LostWorkerError(SandboxError):
-    """The worker is gone, and nothing of the run was answered. `begun`: how often the run was with a worker."""
-
-    begun = 0
 
 
 class Link(Protocol):

@@ -8,11 +8,11 @@ from amdkernel_mcp import __version__
 from amdkernel_mcp.cancellation import Cancellation, CancelledWorkError
 from amdkernel_mcp.config import Settings
 from amdkernel_mcp.errors import UnknownTargetError
+from amdkernel_mcp.execution.brought_hosts import LostWorkerError
 from amdkernel_mcp.execution.targets import find_target, list_targets
-from amdkernel_mcp.execution.workers.connection import LostWorkerError
-from amdkernel_mcp.execution.workers.hub import KEPT_S, RECONNECT_S, WorkerHub, build
-from amdkernel_mcp.execution.workers.messages import LEASE_S, Draining, FromServer, Hello, OfferedGpu, Release, Renew
 from amdkernel_mcp.work import Work, cancelled_by, doing
+from amdkernel_mcp.workers.hub import KEPT_S, RECONNECT_S, WorkerHub, build
+from amdkernel_mcp.workers.messages import LEASE_S, Draining, FromServer, Hello, OfferedGpu, Release, Renew
 
 
 class Link:

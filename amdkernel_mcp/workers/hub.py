@@ -11,16 +11,17 @@ import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from amdkernel_mcp import __version__
 from amdkernel_mcp.errors import InputError, SandboxError, TargetError
+from amdkernel_mcp.execution.brought_hosts import RECONNECT_S, LostWorkerError, Note, WorkerHost, ago
 from amdkernel_mcp.execution.gpus import Gpu
-from amdkernel_mcp.execution.workers.connection import Connection, Link, LostWorkerError, lost
-from amdkernel_mcp.execution.workers.messages import RECONNECT_S, Hello
 from amdkernel_mcp.work import Served, Work, current_work
+from amdkernel_mcp.workers.connection import Connection, Link, lost
+from amdkernel_mcp.workers.messages import Hello
 
 if TYPE_CHECKING:
     from amdkernel_mcp.execution.sandbox import Completed, Sandbox
@@ -31,10 +32,6 @@ MOST_HOSTS = 512
 _LOOK_EVERY_S = 0.2
 
 
-Note = Callable[[str, str, Literal["done", "failed", "refused"], str], None]
-"""Takes an action, the target, the outcome (`done`, `failed` or `refused`) and the reason."""
-
-
 class WorkerRefused(InputError):
     """A worker that is not accepted. `again`: it may be later."""
 
@@ -43,27 +40,8 @@ class WorkerRefused(InputError):
         self.again = again
 
 
-@dataclass(frozen=True)
-class WorkerHost:
-    """A host that a worker brought. `left_s`: seconds since its worker left; None while it is connected."""
-
-    name: str
-    gpus: tuple[Gpu, ...]
-    emulator: bool
-    left_s: float | None
-    draining: bool
-    may_reset: bool = False
-
-    @property
-    def note(self) -> str | None:
-        """Why nothing runs there now; None where something can."""
-        if self.left_s is not None:
-            return f"the worker of {self.name} left {ago(self.left_s)} ago"
-        return f"the worker of {self.name} is draining" if self.draining else None
-
-
 class WorkerHub:
-    """All workers of this process. Thread-safe."""
+    """Implements `Workers`: all of this process. Thread-safe."""
 
     def __init__(self, taken: Sequence[str] = (), clock: Callable[[], float] = time.monotonic) -> None:
         """`taken`: names of hosts that are reached in another way."""
@@ -170,7 +148,7 @@ class WorkerHub:
 
     def reset(self, target: str, name: str, gpu: int, why: str) -> Completed:
         """Let the worker of a host reset a GPU. Raises TargetError where it does not try, SandboxError."""
-        from amdkernel_mcp.execution.workers.worker_sandbox import reset_gpu
+        from amdkernel_mcp.workers.worker_sandbox import reset_gpu
 
         done = reset_gpu(self.connection(name), gpu)
         with self._lock:
@@ -228,6 +206,10 @@ class WorkerHub:
                 said = why
             self._wait()
 
+    def await_host(self, name: str) -> None:
+        """See `Workers.await_host`."""
+        self.connection(name)
+
     @contextmanager
     def job(self, work: Work) -> Iterator[Work]:
         """The block is a job, the part of `work` that it gets: a worker on which it has begun serves it to its end."""
@@ -252,7 +234,7 @@ class WorkerHub:
 
     def sandbox(self, name: str, gpu: int | None) -> Sandbox:
         """The sandbox of a host that a worker brought. Raises LostWorkerError where it does not come back in time."""
-        from amdkernel_mcp.execution.workers.worker_sandbox import WorkerSandbox
+        from amdkernel_mcp.workers.worker_sandbox import WorkerSandbox
 
         hello = self.connection(name).hello
         if gpu is not None and all(each.index != gpu for each in hello.gpus):
@@ -310,7 +292,7 @@ class Arrival:
         `still_wanted` is called now and then, and may raise. Raises SandboxError where none came in time,
         CancelledWorkError.
         """
-        from amdkernel_mcp.execution.workers.worker_sandbox import WorkerSandbox
+        from amdkernel_mcp.workers.worker_sandbox import WorkerSandbox
 
         until_s = time.monotonic() + timeout_s
         while (came := self._hub.arrived(self._key)) is None:
@@ -371,11 +353,3 @@ def _gpu(hello: Hello, position: int) -> Gpu | None:
         return None
     offered = hello.gpus[position]
     return Gpu(offered.index, offered.arch, offered.name, offered.render_node, offered.unique_id)
-
-
-def ago(seconds: float) -> str:
-    """Such as `3 min`."""
-    for size, unit in ((3600, "h"), (60, "min")):
-        if seconds >= size:
-            return f"{seconds / size:.0f} {unit}"
-    return f"{seconds:.0f} s"

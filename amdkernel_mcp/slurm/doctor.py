@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from amdkernel_mcp.config import SlurmSettings
-from amdkernel_mcp.execution.slurm.commands import SlurmCommands, SlurmError, SlurmNode
 from amdkernel_mcp.results.machine import DoctorCheck, DoctorResult
+from amdkernel_mcp.slurm.commands import SlurmCommands, SlurmError, SlurmNode
 
 _LEAST_JOB_AGE_S = 60
 

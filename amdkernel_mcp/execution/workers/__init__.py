@@ -1,1 +1,0 @@
-"""Hosts that reach out: their workers take runs from the server."""
