@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from amdkernel_mcp.workers import reset as module
 
 from amdkernel_mcp.errors import TargetError
 from amdkernel_mcp.execution.gpus import Gpu
+from amdkernel_mcp.workers import reset as module
 from amdkernel_mcp.workers.reset import reset
 from tests.gpu_host.sysfs import sysfs
 from tests.workers.server_with_workers import AMDKERNEL
