@@ -29,6 +29,9 @@ from amdkernel_mcp.search.corpus.declared import load_specs
 from amdkernel_mcp.workers.hub import WorkerRefused
 from tests.languages.triton_kernels import VECTOR_ADD
 from tests.pages.profiles import WAVES, hostile_facts
+from tests.server.http_server import ANN, http_server
+from tests.waiting import AT_MOST_S
+from tests.workers.server_with_workers import AMDKERNEL
 from tests.workers.test_worker_hub import HELLO, Link
 
 PAGE = Path(__file__).parent.parent / "docs/extending.md"
@@ -187,6 +190,28 @@ def test_a_verb_is_a_command_and_its_record_is_replayed(sandbox: Sandbox, packag
     assert (counted[0], counted[1]["loads"]) == (0, 2), counted
     assert replayed[0] == 0, replayed
     assert (replayed[1]["replayed"], replayed[1]["holds"]) == (counted[1]["attempt"], True)
+
+
+@pytest.mark.thorough
+@pytest.mark.sandbox
+def test_a_command_of_a_verb_works_on_a_server_that_has_the_package(
+    sandbox: Sandbox, package: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    del sandbox  # its image is there then
+    file = tmp_path / "add.map"
+    file.write_text(ADD)
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(map(str, (package, PAGE.parent.parent))))
+    monkeypatch.setenv("AMDK_TOKEN", ANN)
+    with http_server(tmp_path, tokens=f"{ANN} ann\n") as server:
+        asked = [AMDKERNEL, "count", str(file), "--json", "--url", server.url]
+        done = subprocess.run(asked, capture_output=True, text=True, check=False, timeout=AT_MOST_S)
+        assert done.returncode == 0, done.stderr
+        answer = json.loads(done.stdout)
+        assert answer["loads"] == 2, answer
+        listed = subprocess.run(
+            [AMDKERNEL, "jobs", "--json", "--url", server.url], capture_output=True, text=True, check=False
+        )
+        assert [job["verb"] for job in json.loads(listed.stdout)["jobs"]] == ["count"], listed
 
 
 def packaged(folder: Path, name: str, entry_points: str) -> None:
