@@ -65,6 +65,7 @@ def test_wrong_options_of_a_teams_server_write_nothing(arguments: list[str], hom
 def test_on_windows_the_command_is_the_program_beside_pythons(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("sys.platform", "win32")
     monkeypatch.setattr("sys.executable", str(home / "python.exe"))
+    monkeypatch.setattr("shutil.which", lambda _: None)  # what it does on Windows needs Windows
     (home / "amdkernel-mcp.exe").touch()
     assert server_command(shared=False) == str(home / "amdkernel-mcp.exe")
 

@@ -8,7 +8,7 @@ import socket
 import sqlite3
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from multiprocessing.synchronize import Event
 from pathlib import Path
 from typing import Any
@@ -102,10 +102,10 @@ def test_a_read_only_folder_can_be_listed(tmp_path: Path, file_settings: Setting
 
 
 def hold(file: Path, locked: Event, release: Event) -> None:
-    connection = sqlite3.connect(file)
-    connection.execute("begin immediate")
-    locked.set()
-    release.wait(60)
+    with closing(sqlite3.connect(file)) as connection:
+        connection.execute("begin immediate")
+        locked.set()
+        release.wait(60)
 
 
 @contextmanager

@@ -6,6 +6,7 @@ import signal
 import sqlite3
 import threading
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -88,9 +89,8 @@ def test_a_url_that_is_none_is_a_setting_to_correct(file_settings: Settings) -> 
 
 def test_the_tables_of_a_newer_version_are_left_alone(file_settings: Settings) -> None:
     History(file_settings).close()
-    database = sqlite3.connect(file_settings.data_dir / "history.sqlite3")
-    database.execute("update alembic_version set version_num = '9999'")
-    database.commit()
+    with closing(sqlite3.connect(file_settings.data_dir / "history.sqlite3")) as database, database:
+        database.execute("update alembic_version set version_num = '9999'")
     with pytest.raises(DatabaseError, match="newer version"):
         History(file_settings)
 

@@ -3,6 +3,7 @@
 import csv
 import json
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -252,7 +253,7 @@ def test_json_is_joined_with_its_tables(tmp_path):
 
 def test_rocpd_is_read_through_its_views_and_a_lost_dispatch_is_reported(tmp_path):
     path = tmp_path / "results.db"
-    with sqlite3.connect(path) as database:
+    with closing(sqlite3.connect(path)) as database, database:
         database.execute(
             "CREATE TABLE kernels (guid, dispatch_id, name, start, end, grid_x, grid_y, grid_z, workgroup_x, "
             "workgroup_y, workgroup_z, lds_size, scratch_size, vgpr_count, accum_vgpr_count, sgpr_count)"
@@ -367,7 +368,7 @@ def test_files_of_children_without_kernels_do_not_matter(tmp_path):
 
 def test_a_kernel_without_a_name_in_rocpd_is_read(tmp_path):
     path = tmp_path / "results.db"
-    with sqlite3.connect(path) as database:
+    with closing(sqlite3.connect(path)) as database, database:
         database.execute(
             "CREATE TABLE kernels (guid, dispatch_id, name, start, end, grid_x, grid_y, grid_z, workgroup_x, "
             "workgroup_y, workgroup_z, lds_size, scratch_size, vgpr_count, accum_vgpr_count, sgpr_count)"

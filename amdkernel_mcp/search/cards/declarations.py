@@ -67,14 +67,13 @@ def open_declarations(path: Path) -> Declarations | None:
     try:
         if not path.is_file() or not checksum_holds(path):
             return None
-        connection = open_read_only(path)
-        meta = dict(connection.execute("SELECT key, value FROM meta"))
+        with closing(open_read_only(path)) as connection:
+            meta = dict(connection.execute("SELECT key, value FROM meta"))
     except (OSError, sqlite3.Error):
         return None
     if meta.get("format") != FORMAT:
-        connection.close()
         return None
-    return Declarations(path, connection, meta["hip_version"], meta["compiler"], meta["origin"])
+    return Declarations(path, open_read_only(path), meta["hip_version"], meta["compiler"], meta["origin"])
 
 
 def write_declarations(entries: Iterable[Entry], path: Path, *, hip_version: str, compiler: str, origin: str) -> int:

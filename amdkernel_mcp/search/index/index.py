@@ -3,6 +3,7 @@
 import json
 import sqlite3
 import zlib
+from contextlib import closing
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -74,13 +75,13 @@ def open_index(path: Path) -> Index:
     if not path.is_file():
         raise DocumentationError(f"there is no documentation index at {path}", hint=NO_INDEX_HINT)
     try:
-        connection = open_read_only(path)
-        found = connection.execute("SELECT value FROM meta WHERE key = 'format'").fetchone()
+        with closing(open_read_only(path)) as connection:
+            found = connection.execute("SELECT value FROM meta WHERE key = 'format'").fetchone()
         intact = checksum_holds(path)
     except (OSError, sqlite3.Error):
         found, intact = None, False
     if intact and found and found[0] == FORMAT:
-        return Index(path, connection)
+        return Index(path, open_read_only(path))
     # A file of an older release has no checksum, but a format that can be read.
     if found and found[0] != FORMAT and isinstance(found[0], str) and found[0].isdigit():
         raise DocumentationError(

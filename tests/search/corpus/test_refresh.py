@@ -7,6 +7,7 @@ import sqlite3
 import tarfile
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -379,7 +380,7 @@ def test_an_index_of_another_release_is_made_again_of_the_same_folders(settings:
     index = tmp_path / "docs.sqlite3"
     build(settings, index, [tmp_path / "mine"])
     assert remake(settings, index) is None
-    with sqlite3.connect(index) as connection:
+    with closing(sqlite3.connect(index)) as connection, connection:
         connection.execute("UPDATE meta SET value = '1' WHERE key = 'format'")
     assert remake(settings, index) is not None
     with open_index(index) as opened:

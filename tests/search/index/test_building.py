@@ -164,7 +164,7 @@ def test_a_decompression_bomb_is_stopped(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def test_a_broken_manifest_is_named_with_its_line(tmp_path: Path) -> None:
-    page(tmp_path / "c", "SOURCES.json", '[\n {"source": "a"},\n]')
+    page(tmp_path / "c", "SOURCES.json", '[\n {"source": "a"}\n {}]')
     with pytest.raises(DocumentationError) as caught:
         build_index([tmp_path / "c"], tmp_path / "i.db")
     assert caught.value.line == 3
