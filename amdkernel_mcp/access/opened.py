@@ -7,9 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from amdkernel_mcp.config import load_settings
-from amdkernel_mcp.database.open_database import open_database, reported
-from amdkernel_mcp.database.schema import bring_up_to_date
-from amdkernel_mcp.errors import DatabaseError
+from amdkernel_mcp.database.schema import open_tables
 
 if TYPE_CHECKING:
     from sqlalchemy import Engine
@@ -19,17 +17,7 @@ if TYPE_CHECKING:
 
 def open_access(settings: Settings) -> Engine:
     """A pool of connections to tables of this version; the caller disposes of it. Raises DatabaseError."""
-    try:
-        engine = open_database(settings.database, settings.data_dir / "history.sqlite3")
-    except OSError as error:
-        raise DatabaseError(f"the tokens in {settings.data_dir} cannot be used: {error.strerror}") from None
-    try:
-        with reported():
-            bring_up_to_date(engine)
-    except BaseException:
-        engine.dispose()
-        raise
-    return engine
+    return open_tables(settings, "the tokens")
 
 
 @contextmanager

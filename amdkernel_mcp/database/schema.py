@@ -1,4 +1,4 @@
-"""Brings the tables of a database to this version's."""
+"""Opens the database, and brings its tables to this version's."""
 
 from __future__ import annotations
 
@@ -11,12 +11,32 @@ from pkgutil import iter_modules
 
 from sqlalchemy import Column, Connection, Engine, MetaData, PrimaryKeyConstraint, String, Table, inspect, text
 
+from amdkernel_mcp.config import Settings
 from amdkernel_mcp.database.migrations import versions
+from amdkernel_mcp.database.open_database import open_database, reported
 from amdkernel_mcp.errors import DatabaseError
 
 HEAD = "0007"
 _TABLE = "alembic_version"
 _LOCK = 0x616D646B  # any number that no other program locks in this database
+
+
+def open_tables(settings: Settings, kept: str) -> Engine:
+    """A pool of connections to tables of this version; the caller disposes of it.
+
+    kept: what the caller keeps there, for the sentence of an error. Raises DatabaseError, SettingsError.
+    """
+    try:
+        engine = open_database(settings.database, settings.data_dir / "history.sqlite3")
+    except OSError as error:
+        raise DatabaseError(f"{kept} in {settings.data_dir} cannot be used: {error.strerror}") from None
+    try:
+        with reported():
+            bring_up_to_date(engine)
+    except BaseException:
+        engine.dispose()
+        raise
+    return engine
 
 
 def bring_up_to_date(engine: Engine) -> None:

@@ -16,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 from sqlalchemy import Connection, Engine, select, text
 
-from amdkernel_mcp.database.open_database import open_database, reading, reported, writing
-from amdkernel_mcp.database.schema import bring_up_to_date
+from amdkernel_mcp.database.open_database import reading, writing
+from amdkernel_mcp.database.schema import open_tables
 from amdkernel_mcp.database.storing import store_attempt
 from amdkernel_mcp.database.tables import attempts
 from amdkernel_mcp.database.tables import lessons as lesson_table
@@ -76,11 +76,9 @@ class History:
         self._settings = settings
         try:
             self._key = SigningKey(settings.data_dir / "signing_key.pem")
-            self._engine: Engine = open_database(settings.database, settings.data_dir / "history.sqlite3")
         except OSError as error:
             raise DatabaseError(f"the history in {settings.data_dir} cannot be used: {error.strerror}") from None
-        with reported():
-            bring_up_to_date(self._engine)
+        self._engine: Engine = open_tables(settings, "the history")
         self.written = WrittenToday(settings, self._engine, self.artefacts.size)
 
     def close(self) -> None:

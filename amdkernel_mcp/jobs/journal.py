@@ -21,13 +21,11 @@ from amdkernel_mcp.database.leases import LEASE_S, deadline, is_over, mend_deadl
 from amdkernel_mcp.database.open_database import (
     database_now,
     now_in,
-    open_database,
     reading,
-    reported,
     writing,
     writing_once,
 )
-from amdkernel_mcp.database.schema import bring_up_to_date
+from amdkernel_mcp.database.schema import open_tables
 from amdkernel_mcp.database.tables import jobs
 from amdkernel_mcp.engine.verbs.table import VERB_NAMED
 from amdkernel_mcp.errors import DatabaseError, JobError
@@ -74,12 +72,7 @@ class Journal:
         self._closed = False
         self._accepted = 0
         self._holder = new_holder()
-        try:
-            self._engine = open_database(settings.database, settings.data_dir / "history.sqlite3")
-        except OSError as error:
-            raise DatabaseError(f"the jobs in {settings.data_dir} cannot be kept: {error.strerror}") from None
-        with reported():
-            bring_up_to_date(self._engine)
+        self._engine = open_tables(settings, "the jobs")
         now = now_in(self._engine)
         fixed = {"service": self._service, "status": "queued", "holder": self._holder, "fence": 1}
         given: dict[str, Any] = {name: bindparam(name) for name in ("id", "owner", "verb", "arguments")}

@@ -22,13 +22,11 @@ from amdkernel_mcp.database.leases import LEASE_S, deadline, is_over, mend_deadl
 from amdkernel_mcp.database.open_database import (
     database_now,
     now_in,
-    open_database,
     reading,
-    reported,
     writing,
     writing_once,
 )
-from amdkernel_mcp.database.schema import bring_up_to_date
+from amdkernel_mcp.database.schema import open_tables
 from amdkernel_mcp.database.tables import gpu_leases
 from amdkernel_mcp.errors import DatabaseError
 from amdkernel_mcp.leases.gpu_health import GpuHealth, mark_suspect
@@ -232,17 +230,7 @@ class GpuLeases:
     def _engine(self) -> Engine:
         with self._lock:
             if self._opened is None:
-                try:
-                    made = open_database(self._settings.database, self._settings.data_dir / "history.sqlite3")
-                except OSError as error:
-                    raise DatabaseError(f"leases of GPUs cannot be kept: {error.strerror}") from None
-                try:
-                    with reported():
-                        bring_up_to_date(made)
-                except BaseException:
-                    made.dispose()
-                    raise
-                self._opened = made
+                self._opened = open_tables(self._settings, "the leases of GPUs")
             return self._opened
 
     def _begin(self, connection: Connection, gpu: str) -> list[Row[Any]]:
