@@ -112,8 +112,8 @@ def _answer(name: str, query: str) -> Card:
 
 
 def _points(page: str) -> list[str]:
-    """The items of a page's lists outside its code, each in one line."""
-    prose = re.sub(r"^```.*?^```", "", page, flags=re.DOTALL | re.MULTILINE)
+    """The items of a page's lists outside its code and its sources, each in one line."""
+    prose = re.sub(r"^```.*?^```|^## Sources.*?(?=^## |\Z)", "", page, flags=re.DOTALL | re.MULTILINE)
     return [" ".join(item.split()) for item in re.findall(r"^\* .+(?:\n  .+)*", prose, re.MULTILINE)]
 
 

@@ -27,7 +27,7 @@ from amdkernel_mcp.launch.lines import read_launch_plan
 from amdkernel_mcp.problems.problem_file import load_problem
 from amdkernel_mcp.reading.asked import guides_for
 from amdkernel_mcp.reading.cookbook import KERNELS, Recipe, page_of, recipes, shown
-from amdkernel_mcp.reading.guides import GUIDES, read_guide
+from amdkernel_mcp.reading.guides import GUIDES, read_guide, recipes_in
 from amdkernel_mcp.results.kernels import CheckResult, FindingKind
 from tests.snapshots import assert_snapshot
 
@@ -176,6 +176,28 @@ def test_a_guide_is_found_by_its_own_askings(name: str) -> None:
 )
 def test_a_question_about_something_else_finds_no_guide(query: str) -> None:
     assert guides_for(query) == []
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "graphics card invisible inside the container",
+        "how many chiplets and active compute units has the MI355X",
+        "layout of the kernel descriptor, fields and bits",
+        "which of my kernels should I look at first",
+    ],
+)
+def test_a_question_that_shares_a_word_with_many_askings_and_no_asking_finds_no_guide(query: str) -> None:
+    assert guides_for(query) == []
+
+
+def test_what_a_guide_answers_is_of_its_text_and_not_of_its_sources() -> None:
+    for query in (
+        "bank conflicts in LDS on MI300, AMD kernel optimisation guide",
+        "row reduction with DPP, LLVM syntax of dpp_ctrl",
+    ):
+        assert [card for card in recipes_in(query) if "http" in card.text] == []
+        assert recipes_in(query)
 
 
 def test_the_cookbook_has_no_folder_without_a_guide() -> None:
