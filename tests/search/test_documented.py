@@ -35,6 +35,16 @@ def test_each_source_has_its_version_and_age(tmp_path: Path) -> None:
     )
 
 
+def test_an_index_without_embeddings_says_how_to_have_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "page.md").write_text("# Notes\n\nSomething about waves and registers.\n")
+    build_index([tmp_path / "notes"], tmp_path / "with.sqlite3")
+    monkeypatch.setattr("amdkernel_mcp.search.index.build.load_model", lambda: None)
+    build_index([tmp_path / "notes"], tmp_path / "without.sqlite3")
+    assert "embeddings" not in documented(tmp_path / "with.sqlite3", TODAY).text
+    assert "pip install 'amdkernel-mcp[embeddings]'" in documented(tmp_path / "without.sqlite3", TODAY).text
+
+
 def test_a_file_that_is_no_index_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "index.sqlite3").write_text("no database at all, but long enough to be looked at")
     with pytest.raises(DocumentationError):

@@ -310,11 +310,7 @@ class _Writer:
 
     def _add_word_vectors(self) -> None:
         """Vectors of the plain words that more than one passage holds; a name means nothing to the model."""
-        plain = [
-            folded
-            for folded, documents in self._documents.items()
-            if documents > 1 and _is_plain(folded)
-        ]
+        plain = [folded for folded, documents in self._documents.items() if documents > 1 and _is_plain(folded)]
         if self.model and plain:
             found = zip(plain, self.model.vectors(plain), strict=True)
             rows = [(word, vector[1], vector[0]) for word, vector in found if vector]
