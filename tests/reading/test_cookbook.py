@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import get_args
 
 import pytest
@@ -202,3 +202,20 @@ def test_what_a_guide_answers_is_of_its_text_and_not_of_its_sources() -> None:
 
 def test_the_cookbook_has_no_folder_without_a_guide() -> None:
     assert {each.name for each in folder("cookbook").iterdir() if each.is_dir()} == set(recipes())
+
+
+def test_the_places_that_the_transpose_guide_gives_use_every_bank_once() -> None:
+    """The formulas of the text, evaluated: which of the 32 banks each lane of a group touches."""
+    text = recipes()["lds-transpose"].prose
+    single, groups = (next(iter(re.findall(rf"`(r\*32 \+ {of}[^`]*)`", text))) for of in (r"\(c \^", r"\(c/4"))
+
+    def banks(formula: str, cells: Sequence[tuple[int, int]]) -> list[int]:
+        return sorted(eval(formula.replace("/", "//"), {"r": r, "c": c}) % 32 for r, c in cells)
+
+    for fixed in range(32):
+        assert banks(single, [(fixed, c) for c in range(32)]) == list(range(32)), "a row"
+        assert banks(single, [(r, fixed) for r in range(32)]) == list(range(32)), "a column"
+        wide = [(fixed, 4 * group + e) for group in range(8) for e in range(4)]
+        assert banks(groups, wide) == list(range(32)), "16 bytes of each group of a row"
+        down = [(4 * i + fixed % 4, 4 * (fixed // 4) + e) for i in range(8) for e in range(4)]
+        assert banks(groups, down) == list(range(32)), "16 bytes of every fourth row"
