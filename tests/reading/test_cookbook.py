@@ -28,7 +28,9 @@ from amdkernel_mcp.problems.problem_file import load_problem
 from amdkernel_mcp.reading.asked import guides_for
 from amdkernel_mcp.reading.cookbook import KERNELS, Recipe, page_of, recipes, shown
 from amdkernel_mcp.reading.guides import GUIDES, read_guide, recipes_in
+from amdkernel_mcp.results.documentation import SearchResult
 from amdkernel_mcp.results.kernels import CheckResult, FindingKind
+from amdkernel_mcp.server.delivery.short_search import short_search
 from tests.snapshots import assert_snapshot
 
 FINDINGS = set(get_args(FindingKind))
@@ -136,6 +138,7 @@ def test_a_page_has_its_parts_and_quotes_figures_that_were_counted(name: str) ->
     assert [heading for heading in re.findall(r"^## (.+)$", page, re.MULTILINE) if heading in SECTIONS] == SECTIONS
     assert "{{" not in page.replace(recipe.kernel("good"), "").replace(recipe.kernel("naive"), "")
     assert set(recipe.archs) <= set(EMULATED)
+    assert 80 <= len(recipe.short) <= 220, "a short answer fits into a short card"
     assert len(recipe.asked) >= 12, "a dozen askings"
     assert re.findall(r"\]\(https://", page), "sources"
     assert set(recipe.lower) | set(recipe.higher), "a claim that counters show"
@@ -202,6 +205,14 @@ def test_what_a_guide_answers_is_of_its_text_and_not_of_its_sources() -> None:
 
 def test_the_cookbook_has_no_folder_without_a_guide() -> None:
     assert {each.name for each in folder("cookbook").iterdir() if each.is_dir()} == set(recipes())
+
+
+def test_a_short_search_keeps_the_answer_of_a_guide_though_another_card_is_there() -> None:
+    (guide,) = recipes_in("avoid LDS bank conflicts in a matrix transpose on MI300X")
+    other = guide.model_copy(update={"ref": "problem:transpose", "name": "transpose", "text": "A long line.\n" * 200})
+    found = SearchResult(query="x", exact=[guide, other], results=[], applied=[], note=None)
+    shown, _ = short_search(found).exact
+    assert recipes()["lds-transpose"].short in shown.text
 
 
 def test_the_places_that_the_transpose_guide_gives_use_every_bank_once() -> None:
