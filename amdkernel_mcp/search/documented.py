@@ -14,6 +14,7 @@ from amdkernel_mcp.search.versions import MONTHS, readable
 
 _DAY = re.compile(r"\b(\d{4})-(\d{2})-(\d{2})\b")
 _MONTH = re.compile(rf"\b({'|'.join(MONTHS)}) (\d{{4}})\b")
+_STAMP = re.compile(r"\+\+(\d{4})(\d{2})(\d{2})\d{6}")  # of a Debian snapshot, which is shown as its month
 _DAYS_A_MONTH = 30.4
 _MANY_DAYS = 60
 _MOST_REASONS = 5
@@ -57,15 +58,13 @@ def documented(index: Path, today: date) -> Documented:
         recipe = json.loads(stored[0]) if stored else {}
     except ValueError:
         recipe = {}
-    sources = tuple(
-        (name, visible(readable(version or "")), _age(readable(version or ""), today)) for name, version in rows
-    )
+    sources = tuple((name, visible(readable(version or "")), _age(version or "", today)) for name, version in rows)
     return Documented(recipe.get("built", ""), sources, tuple(map(visible, recipe.get("not_reached", ()))), embedded)
 
 
 def _age(version: str, today: date) -> int | None:
     """Days since the date that a version has; a month without a day counts from its first."""
-    day, month = _DAY.search(version), _MONTH.search(version)
+    day, month = _DAY.search(version) or _STAMP.search(version), _MONTH.search(readable(version))
     try:
         if day:
             return (today - date(*map(int, day.groups()))).days

@@ -26,11 +26,11 @@ def test_each_source_has_its_version_and_age(tmp_path: Path) -> None:
     found = documented(tmp_path / "index.sqlite3", TODAY)
     assert found.sources == (
         ("dated", "latest, 2026-11-20", 7),
-        ("llvm", "LLVM 24, May 2026", 210),
+        ("llvm", "LLVM 24, May 2026", 186),
         ("plain", "7.2.4", None),
     )
     assert found.text == (
-        "dated latest, 2026-11-20, 7 days old, llvm LLVM 24, May 2026, 7 months old, plain 7.2.4 (built 2026-11-27);"
+        "dated latest, 2026-11-20, 7 days old, llvm LLVM 24, May 2026, 6 months old, plain 7.2.4 (built 2026-11-27);"
         " not reached: hip: docs.example cannot be reached"
     )
 
