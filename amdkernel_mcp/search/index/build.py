@@ -252,9 +252,9 @@ class _Writer:
             ),
         )
         if self.model:
-            shown = f"{' > '.join(section.breadcrumb)}. {text}"[:EMBEDDED_CHARS]
+            begun = f"{' > '.join(section.breadcrumb)}. {text}"[:EMBEDDED_CHARS]
             plain = " ".join(word for word in words(questions) if _is_plain(word.lower()))
-            self._to_embed.append((self.sections, shown, plain))
+            self._to_embed.append((self.sections, begun, plain))
             if len(self._to_embed) == EMBEDDED_AT_ONCE:
                 self._add_section_vectors()
         if _IDENTIFIER.match(section.heading):
