@@ -29,6 +29,8 @@ _SENTENCE = 5  # words; a lower score of fewer words is chance
 _OTHER_GPU = 0.6
 _RELATED = 0.5  # of a word that the glossary adds
 _UNKNOWN = 0.5  # of a plain word that no guide has, against the rarest of the guides
+_COVERED, _SHARED = 0.5, 3
+"""A guide answers only where a question has this much of one of its askings, or so many of its words."""
 
 
 @dataclass(frozen=True)
@@ -62,8 +64,12 @@ def guides_for(query: str, *, least: float = LEAST, most: int = 1) -> list[str]:
     if alone and best < CLEARLY * second:
         return []
     if best < least and best >= max(CLEAR, CLEARLY * second) and len(query.split()) >= _SENTENCE:
-        return [first]
-    return [name for score, name in scored[:most] if score >= least]
+        likely = [first]
+    else:
+        likely = [name for score, name in scored[:most] if score >= least]
+    if least < LEAST:
+        return likely
+    return [one.name for name in likely for one in _guides() if one.name == name and _is_asked(one, asked, related)]
 
 
 def _fits(guide: _Asked, gpus: frozenset[str]) -> float:
@@ -85,6 +91,21 @@ def _score(guide: _Asked, asked: frozenset[str], related: frozenset[str]) -> flo
     whole = weight(asked)
     best = max(share(asking) * math.sqrt(whole / weight(asking)) for asking in guide.askings)
     return _ASKING * min(best, 1.0) + _ASKED * share(frozenset().union(*guide.askings)) + _SAID * share(guide.said)
+
+
+def _is_asked(guide: _Asked, asked: frozenset[str], related: frozenset[str]) -> bool:
+    """Whether a question shares one asking with the guide, not a word with each of many: "a page of the documentation
+    of attention" has words of several askings and asks none of them."""
+    weights = _weights()
+
+    def weight(some: frozenset[str]) -> float:
+        return sum(weights[word] for word in some)
+
+    return any(
+        len(asked & asking) >= _SHARED
+        or weight(asked & asking) + _RELATED * weight(asking & related) >= _COVERED * weight(asking)
+        for asking in guide.askings
+    )
 
 
 def _meant(query: str) -> tuple[frozenset[str], frozenset[str]]:

@@ -30,6 +30,7 @@ class Recipe:
     name: str
     title: str
     when: str
+    short: str
     archs: tuple[str, ...]
     facts: tuple[str, ...]
     layouts: tuple[str, ...]
@@ -77,6 +78,7 @@ def _read(file: Path) -> Recipe:
         name=file.parent.name,
         title=front["title"],
         when=front["when"],
+        short=front["short"],
         archs=tuple(front["archs"]),
         facts=tuple(front.get("facts", ())),
         layouts=tuple(front.get("layouts", ())),
@@ -89,12 +91,12 @@ def _read(file: Path) -> Recipe:
 
 @cache
 def page_of(name: str) -> str:
-    """The page as Markdown: when, the kernel, what it gains, how, facts, the naive kernel, the problem."""
+    """The page as Markdown: when, in short, the kernel, what it gains, how, facts, the naive kernel, the problem."""
     one = recipes()[name]
     prose = _PLACE.sub(lambda place: _said(one, place[1].strip()), one.prose)
     how, _, mistakes = prose.strip().partition("## Common mistakes")
     parts = [
-        f"# {one.title}\n\n{one.when}",
+        f"# {one.title}\n\n{one.when}\n\n{one.short}",
         f"## The kernel\n\nCompiled and checked on the emulator for {', '.join(one.archs)}.\n\n{_code(one, 'good')}",
         f"## What it gains\n\n{_gains(one)}",
         how.strip(),

@@ -100,7 +100,7 @@ def guides_near(query: str) -> list[SectionRef]:
 
 
 def _answer(name: str, query: str) -> Card:
-    """Of a guide of the cookbook: when to use it, and what of its text is nearest to the question."""
+    """Of a guide of the cookbook: the answer in short, what of its text is nearest to the question, when to use it."""
     recipe = recipes()[name]
     asked = set(tokens(query))
     said = [line for line in _points(page_of(name)) if line]
@@ -108,12 +108,12 @@ def _answer(name: str, query: str) -> Card:
     card = _card(name, None)
     points = "\n".join(line for line in said if line in nearest)
     more = f"read_doc({card.ref!r}) has a whole kernel, checked for {', '.join(recipe.archs)}."
-    return card.model_copy(update={"text": f"{recipe.when}\n\n{points}\n\n{more}"})
+    return card.model_copy(update={"text": f"{recipe.short}\n\n{points}\n\n{recipe.when}\n\n{more}"})
 
 
 def _points(page: str) -> list[str]:
-    """The items of a page's lists outside its code, each in one line."""
-    prose = re.sub(r"^```.*?^```", "", page, flags=re.DOTALL | re.MULTILINE)
+    """The items of a page's lists outside its code and its sources, each in one line."""
+    prose = re.sub(r"^```.*?^```|^## Sources.*?(?=^## |\Z)", "", page, flags=re.DOTALL | re.MULTILINE)
     return [" ".join(item.split()) for item in re.findall(r"^\* .+(?:\n  .+)*", prose, re.MULTILINE)]
 
 

@@ -14,18 +14,25 @@ from amdkernel_mcp.search.versions import MONTHS, readable
 
 _DAY = re.compile(r"\b(\d{4})-(\d{2})-(\d{2})\b")
 _MONTH = re.compile(rf"\b({'|'.join(MONTHS)}) (\d{{4}})\b")
+_STAMP = re.compile(r"\+\+(\d{4})(\d{2})(\d{2})\d{6}")  # of a Debian snapshot, which is shown as its month
 _DAYS_A_MONTH = 30.4
 _MANY_DAYS = 60
 _MOST_REASONS = 5
+_EXTRA = "pip install 'amdkernel-mcp[embeddings]'"
+_LEXICAL = f"; by words alone: {_EXTRA}, then amdkernel docs build, finds more in plain words"
 
 
 @dataclass(frozen=True)
 class Documented:
-    """`sources`: name, version as one reads it, and age where the version has a date, in days."""
+    """`sources`: name, version as one reads it, and age where the version has a date, in days.
+
+    `embedded`: whether the index has vectors of its sections.
+    """
 
     built: str
     sources: tuple[tuple[str, str, int | None], ...]
     not_reached: tuple[str, ...]
+    embedded: bool = True
 
     @property
     def text(self) -> str:
@@ -35,7 +42,7 @@ class Documented:
         more = f"; and {len(self.not_reached) - len(shown)} more" if len(self.not_reached) > len(shown) else ""
         missing = f"; not reached: {'; '.join(shown)}{more}" if shown else ""
         built = f" (built {self.built})" if self.built else ""
-        return f"{', '.join(listed)}{built}{missing}"
+        return f"{', '.join(listed)}{built}{missing}{'' if self.embedded else _LEXICAL}"
 
 
 def documented(index: Path, today: date) -> Documented:
@@ -43,6 +50,7 @@ def documented(index: Path, today: date) -> Documented:
     try:
         with closing(sqlite3.connect(f"{index.absolute().as_uri()}?mode=ro", uri=True)) as connection:
             rows = connection.execute("SELECT name, version FROM sources ORDER BY name").fetchall()
+            embedded = connection.execute("SELECT 1 FROM section_vectors LIMIT 1").fetchone() is not None
             stored = connection.execute("SELECT value FROM meta WHERE key = 'recipe'").fetchone()
     except sqlite3.Error as error:
         raise DocumentationError(f"the index {index} cannot be read: {error}") from None
@@ -50,15 +58,13 @@ def documented(index: Path, today: date) -> Documented:
         recipe = json.loads(stored[0]) if stored else {}
     except ValueError:
         recipe = {}
-    sources = tuple(
-        (name, visible(readable(version or "")), _age(readable(version or ""), today)) for name, version in rows
-    )
-    return Documented(recipe.get("built", ""), sources, tuple(map(visible, recipe.get("not_reached", ()))))
+    sources = tuple((name, visible(readable(version or "")), _age(version or "", today)) for name, version in rows)
+    return Documented(recipe.get("built", ""), sources, tuple(map(visible, recipe.get("not_reached", ()))), embedded)
 
 
 def _age(version: str, today: date) -> int | None:
     """Days since the date that a version has; a month without a day counts from its first."""
-    day, month = _DAY.search(version), _MONTH.search(version)
+    day, month = _DAY.search(version) or _STAMP.search(version), _MONTH.search(readable(version))
     try:
         if day:
             return (today - date(*map(int, day.groups()))).days

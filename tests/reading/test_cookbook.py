@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import get_args
 
 import pytest
@@ -27,8 +27,10 @@ from amdkernel_mcp.launch.lines import read_launch_plan
 from amdkernel_mcp.problems.problem_file import load_problem
 from amdkernel_mcp.reading.asked import guides_for
 from amdkernel_mcp.reading.cookbook import KERNELS, Recipe, page_of, recipes, shown
-from amdkernel_mcp.reading.guides import GUIDES, read_guide
+from amdkernel_mcp.reading.guides import GUIDES, read_guide, recipes_in
+from amdkernel_mcp.results.documentation import SearchResult
 from amdkernel_mcp.results.kernels import CheckResult, FindingKind
+from amdkernel_mcp.server.delivery.short_search import short_search
 from tests.snapshots import assert_snapshot
 
 FINDINGS = set(get_args(FindingKind))
@@ -136,6 +138,7 @@ def test_a_page_has_its_parts_and_quotes_figures_that_were_counted(name: str) ->
     assert [heading for heading in re.findall(r"^## (.+)$", page, re.MULTILINE) if heading in SECTIONS] == SECTIONS
     assert "{{" not in page.replace(recipe.kernel("good"), "").replace(recipe.kernel("naive"), "")
     assert set(recipe.archs) <= set(EMULATED)
+    assert 80 <= len(recipe.short) <= 220, "a short answer fits into a short card"
     assert len(recipe.asked) >= 12, "a dozen askings"
     assert re.findall(r"\]\(https://", page), "sources"
     assert set(recipe.lower) | set(recipe.higher), "a claim that counters show"
@@ -178,5 +181,52 @@ def test_a_question_about_something_else_finds_no_guide(query: str) -> None:
     assert guides_for(query) == []
 
 
+@pytest.mark.parametrize(
+    "query",
+    [
+        "graphics card invisible inside the container",
+        "how many chiplets and active compute units has the MI355X",
+        "layout of the kernel descriptor, fields and bits",
+        "which of my kernels should I look at first",
+    ],
+)
+def test_a_question_that_shares_a_word_with_many_askings_and_no_asking_finds_no_guide(query: str) -> None:
+    assert guides_for(query) == []
+
+
+def test_what_a_guide_answers_is_of_its_text_and_not_of_its_sources() -> None:
+    for query in (
+        "bank conflicts in LDS on MI300, AMD kernel optimisation guide",
+        "row reduction with DPP, LLVM syntax of dpp_ctrl",
+    ):
+        assert [card for card in recipes_in(query) if "http" in card.text] == []
+        assert recipes_in(query)
+
+
 def test_the_cookbook_has_no_folder_without_a_guide() -> None:
     assert {each.name for each in folder("cookbook").iterdir() if each.is_dir()} == set(recipes())
+
+
+def test_a_short_search_keeps_the_answer_of_a_guide_though_another_card_is_there() -> None:
+    (guide,) = recipes_in("avoid LDS bank conflicts in a matrix transpose on MI300X")
+    other = guide.model_copy(update={"ref": "problem:transpose", "name": "transpose", "text": "A long line.\n" * 200})
+    found = SearchResult(query="x", exact=[guide, other], results=[], applied=[], note=None)
+    shown, _ = short_search(found).exact
+    assert recipes()["lds-transpose"].short in shown.text
+
+
+def test_the_places_that_the_transpose_guide_gives_use_every_bank_once() -> None:
+    """The formulas of the text, evaluated: which of the 32 banks each lane of a group touches."""
+    text = recipes()["lds-transpose"].prose
+    single, groups = (next(iter(re.findall(rf"`(r\*32 \+ {of}[^`]*)`", text))) for of in (r"\(c \^", r"\(c/4"))
+
+    def banks(formula: str, cells: Sequence[tuple[int, int]]) -> list[int]:
+        return sorted(eval(formula.replace("/", "//"), {"r": r, "c": c}) % 32 for r, c in cells)
+
+    for fixed in range(32):
+        assert banks(single, [(fixed, c) for c in range(32)]) == list(range(32)), "a row"
+        assert banks(single, [(r, fixed) for r in range(32)]) == list(range(32)), "a column"
+        wide = [(fixed, 4 * group + e) for group in range(8) for e in range(4)]
+        assert banks(groups, wide) == list(range(32)), "16 bytes of each group of a row"
+        down = [(4 * i + fixed % 4, 4 * (fixed // 4) + e) for i in range(8) for e in range(4)]
+        assert banks(groups, down) == list(range(32)), "16 bytes of every fourth row"

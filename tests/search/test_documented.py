@@ -26,13 +26,23 @@ def test_each_source_has_its_version_and_age(tmp_path: Path) -> None:
     found = documented(tmp_path / "index.sqlite3", TODAY)
     assert found.sources == (
         ("dated", "latest, 2026-11-20", 7),
-        ("llvm", "LLVM 24, May 2026", 210),
+        ("llvm", "LLVM 24, May 2026", 186),
         ("plain", "7.2.4", None),
     )
     assert found.text == (
-        "dated latest, 2026-11-20, 7 days old, llvm LLVM 24, May 2026, 7 months old, plain 7.2.4 (built 2026-11-27);"
+        "dated latest, 2026-11-20, 7 days old, llvm LLVM 24, May 2026, 6 months old, plain 7.2.4 (built 2026-11-27);"
         " not reached: hip: docs.example cannot be reached"
     )
+
+
+def test_an_index_without_embeddings_says_how_to_have_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "page.md").write_text("# Notes\n\nSomething about waves and registers.\n")
+    build_index([tmp_path / "notes"], tmp_path / "with.sqlite3")
+    monkeypatch.setattr("amdkernel_mcp.search.index.build.load_model", lambda: None)
+    build_index([tmp_path / "notes"], tmp_path / "without.sqlite3")
+    assert "embeddings" not in documented(tmp_path / "with.sqlite3", TODAY).text
+    assert "pip install 'amdkernel-mcp[embeddings]'" in documented(tmp_path / "without.sqlite3", TODAY).text
 
 
 def test_a_file_that_is_no_index_is_an_error(tmp_path: Path) -> None:

@@ -25,6 +25,10 @@ _ROW = re.compile(r"^(\s*)\* - ?(.*)$")
 _CELL = re.compile(r"^(\s*)- ?(.*)$")
 _ROLE = re.compile(r":[A-Za-z][\w:.+-]*:`([^`<]*?)(?:\s*<[^`>]*>)?`")
 _LINK = re.compile(r"`([^`<]+?)\s*<[^`>]+>`__?")
+_OVER_LINES = re.compile(
+    r"(?::[A-Za-z][\w:.+-]*:`([^`<\n]+\n[^`<\n]+?)(?:\s*<[^`>]*>)?`)|(?<![`\w])`([^`<\n]+\n[^`<\n]+?)\s*<[^`>]+>`__?"
+)
+"""A role or a link that is broken once; a line alone does not show it."""
 _REFERENCE = re.compile(r"`([^`]+)`__?(?!\w)")
 _LITERAL = re.compile(r"``([^`]+)``")
 _SUBSTITUTION = re.compile(r"\|([^|\s][^|\n]*?)\|_{0,2}")
@@ -58,6 +62,7 @@ def parse_rst(path: str, text: str) -> Page:
         block.lines = _clean_block(block.lines, keywords, names)
     for block in blocks:
         block.heading = one_line(_inline(block.heading, names).replace("`", ""))
+        block.lines = _OVER_LINES.sub(lambda found: found[1] or found[2], "\n".join(block.lines)).split("\n")
         shown = (_inline(line, names) if any(mark in line for mark in "`|\\") else line for line in block.lines)
         block.lines = [line for line in shown if not _DASHES.match(line)]
     return page_from_blocks(path, blocks, title=_operand_title(path), keywords=" ".join(keywords))

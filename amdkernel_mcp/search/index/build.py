@@ -172,7 +172,7 @@ class _Writer:
     chunks: int = 0
     _spellings: dict[str, Counter[str]] = field(default_factory=lambda: defaultdict(Counter))
     _documents: Counter[str] = field(default_factory=Counter)
-    _to_embed: list[tuple[int, str]] = field(default_factory=list)
+    _to_embed: list[tuple[int, str, str]] = field(default_factory=list)
     _postings: PostingsWriter = field(default_factory=PostingsWriter)
     _bodies: dict[str, str] = field(default_factory=dict)
     _twins: dict[object, int] = field(default_factory=dict)
@@ -252,7 +252,9 @@ class _Writer:
             ),
         )
         if self.model:
-            self._to_embed.append((self.sections, f"{' > '.join(section.breadcrumb)}. {text}"[:EMBEDDED_CHARS]))
+            begun = f"{' > '.join(section.breadcrumb)}. {text}"[:EMBEDDED_CHARS]
+            plain = " ".join(word for word in words(questions) if _is_plain(word.lower()))
+            self._to_embed.append((self.sections, begun, plain))
             if len(self._to_embed) == EMBEDDED_AT_ONCE:
                 self._add_section_vectors()
         if _IDENTIFIER.match(section.heading):
@@ -300,18 +302,15 @@ class _Writer:
 
     def _add_section_vectors(self) -> None:
         if self.model and self._to_embed:
-            vectors = self.model.vectors([text for _, text in self._to_embed])
-            rows = [(one[0], vector[0]) for one, vector in zip(self._to_embed, vectors, strict=True) if vector]
+            sections, texts, asked = zip(*self._to_embed, strict=True)
+            vectors = self.model.section_vectors(texts, asked)
+            rows = [(section, vector) for section, vector in zip(sections, vectors, strict=True) if vector]
             self.connection.executemany("INSERT INTO section_vectors VALUES (?, ?)", rows)
         self._to_embed.clear()
 
     def _add_word_vectors(self) -> None:
         """Vectors of the plain words that more than one passage holds; a name means nothing to the model."""
-        plain = [
-            folded
-            for folded, documents in self._documents.items()
-            if documents > 1 and len(folded) > 2 and folded.isalpha() and folded not in STOP_WORDS
-        ]
+        plain = [folded for folded, documents in self._documents.items() if documents > 1 and _is_plain(folded)]
         if self.model and plain:
             found = zip(plain, self.model.vectors(plain), strict=True)
             rows = [(word, vector[1], vector[0]) for word, vector in found if vector]
@@ -332,6 +331,11 @@ class _Writer:
         self._add_word_vectors()
         self.connection.commit()
         self.connection.execute("VACUUM")
+
+
+def _is_plain(word: str) -> bool:
+    """Whether a word in lower case means something to the model of embeddings: a name does not."""
+    return len(word) > 2 and word.isalpha() and word not in STOP_WORDS
 
 
 def _twin_key(section: Section) -> object:

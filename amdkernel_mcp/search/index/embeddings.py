@@ -3,13 +3,15 @@
 WordLlama (MIT) ships its vectors and its tokenizer inside its wheel: 32,000 word pieces of 256 numbers each. A text's
 vector is the mean of those of its pieces, so a section takes a fraction of a millisecond, and no network is run. Only
 the build needs the extra: the index keeps a vector for every section and for every plain word, and a question's vector
-is made of those of its words. The files are read here directly, as the package's own loader asks a model hub first.
+is made of those of its words. A section's vector leans towards what people ask where it is the answer: their words are
+nearer to a question's than the page's are. The files are read here directly, as the package's own loader asks a model
+hub first.
 """
 
 import importlib.util
 import json
 import sqlite3
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from operator import mul
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
     Vector = np.ndarray[Any, np.dtype[Any]]
 
 EMBEDDED_CHARS = 700
+ASKED_SHARE = 0.5
+"""How much the questions of a section count in its vector, against its text."""
 _WEIGHTS, _TOKENIZER = "weights/l2_supercat_256.safetensors", "tokenizers/l2_supercat_tokenizer_config.json"
 _LENGTH = 127  # of a stored vector: a byte for each number
 
@@ -37,14 +41,29 @@ class Model:
     def vectors(self, texts: Sequence[str]) -> list[tuple[bytes, float] | None]:
         """For each text its vector, and what a text of its pieces weighs in the mean of a longer one; None for a text
         that holds no word."""
-        import numpy as np
+        return [(_packed(total), length) if length else None for total, length in self._sums(texts)]
 
-        made: list[tuple[bytes, float] | None] = []
+    def section_vectors(self, texts: Sequence[str], asked: Sequence[str]) -> list[bytes | None]:
+        """For each section, of its text and its questions, the vector; None for a section that holds no word."""
+        made: list[bytes | None] = []
+        for (text, text_length), (questions, asked_length) in zip(self._sums(texts), self._sums(asked), strict=True):
+            leaning = questions * (ASKED_SHARE / asked_length) if asked_length else questions
+            made.append(_packed(text / text_length + leaning) if text_length else None)
+        return made
+
+    def _sums(self, texts: Sequence[str]) -> Iterator[tuple["Vector", float]]:
+        """The sum of a text's pieces and its length."""
         for encoded in self.tokenizer.encode_batch(list(texts), add_special_tokens=False):
             total = self.pieces[encoded.ids].sum(axis=0) if encoded.ids else self.pieces[0] * 0
-            length = float(total @ total) ** 0.5
-            made.append((np.rint(total * (_LENGTH / length)).astype(np.int8).tobytes(), length) if length else None)
-        return made
+            yield total, float(total @ total) ** 0.5
+
+
+def _packed(vector: "Vector") -> bytes:
+    """The direction of a vector that is not zero, a byte for each number."""
+    import numpy as np
+
+    length = float(vector @ vector) ** 0.5
+    return bytes(np.rint(vector * (_LENGTH / length)).astype(np.int8).tobytes())
 
 
 @lru_cache(maxsize=1)

@@ -194,6 +194,13 @@ def test_what_is_written_over_two_lines_and_symbols_are_what_a_reader_sees() -> 
     assert section.heading == "AMD&trade;", "an anchor does not change"
 
 
+def test_a_role_of_rst_over_two_lines_is_its_text() -> None:
+    said = "See :ref:`unified memory\nrequirements <unified>` and :doc:`the\n  guide` now, a `site\nmap <x.html>`_ too."
+    text = f"Page\n====\n\n{said}\n"
+    (section,) = parse_rst("p.rst", text).sections
+    assert " ".join(section.text.split()) == "See unified memory requirements and the guide now, a site map too."
+
+
 def test_inline_html_breaks_no_word() -> None:
     assert parse_markdown("page.md", MYST).title == "FlyDSL (Flexible python DSL )"
 

@@ -56,3 +56,22 @@ def test_without_the_extra_everything_works_without_it(corpus: Path, monkeypatch
         assert lexical == [
             one.passage for one in find(full, "a dog", limit=5, switches=Switches(embeddings=False)).found
         ]
+
+
+def test_a_section_is_near_to_what_is_asked_of_it() -> None:
+    model = load_model()
+    assert model is not None
+    plain, asked, wordless = model.section_vectors(
+        ["registers and waves"] * 2 + [""], ["", "occupancy of a kernel", ""]
+    )
+    (question,) = model.vectors(["occupancy"])
+    assert plain is not None
+    assert asked is not None
+    assert question is not None
+    assert wordless is None
+
+    def likeness(section: bytes) -> int:
+        pairs = zip(memoryview(section).cast("b"), memoryview(question[0]).cast("b"), strict=True)
+        return sum(left * right for left, right in pairs)
+
+    assert likeness(asked) > likeness(plain)
