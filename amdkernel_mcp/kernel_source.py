@@ -18,6 +18,7 @@ EXTENSION = (
 )
 _EXTENSION = re.compile(r"^\s*(?:import|from)\s+torch\b.*\bload(?:_inline)?\s*\(", re.MULTILINE | re.DOTALL)
 _ATTEMPT = re.compile(r"attempt:\S+")
+_COMPILER = re.compile(r"hip:(\S{1,40})")
 _LONGEST_NAME = 100
 _IMPORTS_TRITON = re.compile(r"^[ \t]*(?:import|from)[ \t]+triton\b", re.MULTILINE)
 _IMPORTS_FLYDSL = re.compile(r"^[ \t]*(?:import|from)[ \t]+flydsl\b", re.MULTILINE)
@@ -64,6 +65,11 @@ def is_python_kernel(text: str) -> bool:
     return is_triton(text) or is_flydsl(text)
 
 
+def is_compiled_by_hip(text: str) -> bool:
+    """Whether the compiler of HIP makes its code: HIP C++ and assembly, not Python and no code object."""
+    return not is_python_kernel(text) and f"\n{CODE_OBJECT}\n" not in f"\n{text}"
+
+
 def is_kernel_file(path: Path) -> bool:
     """Whether a file is a kernel, by its name or, for Python, by its text."""
     if path.suffix != ".py":
@@ -78,6 +84,17 @@ def is_kernel_file(path: Path) -> bool:
 def is_attempt(text: str) -> bool:
     """Whether this names the kernel of an earlier attempt, as `attempt:ID`, in place of a path or a text."""
     return len(text) <= _LONGEST_NAME and _ATTEMPT.fullmatch(text.strip()) is not None
+
+
+def other_compiler(text: str | None) -> str | None:
+    """`6.4` of `hip:6.4`, which names the compiler of that HIP release in place of a kernel; None of other text."""
+    found = _COMPILER.fullmatch(text.strip()) if text and len(text) <= _LONGEST_NAME else None
+    return found[1] if found else None
+
+
+def names_no_file(text: str) -> bool:
+    """Whether what is compared with is an attempt or another compiler, not a path."""
+    return is_attempt(text) or other_compiler(text) is not None
 
 
 def sent_kernel(source: str, file_name: str = "kernel.hip", *, extensions: bool = False) -> KernelSource:

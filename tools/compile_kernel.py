@@ -26,7 +26,7 @@ async def compile_kernel(
     ] = [],  # noqa: B006 - never changed, and a schema with a plain default
     isa: Annotated[bool, Field(description="Disassemble")] = False,
     kernel: Annotated[str | None, Field(description="Only of this kernel", max_length=512)] = None,
-    compare_to: Annotated[str | None, Field(description="attempt:ID or text", max_length=1 << 20)] = None,
+    compare_to: Annotated[str | None, Field(description="attempt:ID, text, hip:6.4", max_length=1 << 20)] = None,
     wait_s: WaitS = 45,
 ) -> CompileResult:
     """Compile device code (no main, no launches): errors with lines, registers, LDS, spills, occupancy; changes.
