@@ -1,6 +1,7 @@
 """The kernel text that a caller sent or named.
 
 A code object becomes a text as well: the plan lines of the file `NAME.plan` next to it, then its bytes in base64.
+Python gets the plan lines of such a file too, and the files of its project that it imports: see `imported_files.py`.
 """
 
 import base64
@@ -10,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from amdkernel_mcp.errors import InputError
+from amdkernel_mcp.imported_files import with_imported_files
 
 MAX_BYTES = 1 << 20
 EXTENSION = (
@@ -122,11 +124,28 @@ def read_kernel(path: Path, *, extensions: bool = False) -> KernelSource:
         with path.open("rb") as file:
             data = file.read(MAX_BYTES + 1)
         beside = path.with_name(f"{path.name}.plan")
-        plan = beside.read_bytes()[:MAX_BYTES] if data.startswith(_BINARY) and beside.is_file() else b""
+        takes_plan = data.startswith(_BINARY) or path.suffix == ".py"
+        plan = beside.read_bytes()[:MAX_BYTES] if takes_plan and beside.is_file() else b""
     except OSError as error:
         raise InputError(f"the file cannot be read: {error.strerror}", file=str(path)) from None
     text = _text(data, str(path), plan.decode(errors="replace"), extensions=extensions)
+    if path.suffix == ".py" and is_python_kernel(text):
+        text = _with_project(path, text, plan.decode(errors="replace"))
     return KernelSource(text, path.name)
+
+
+def _with_project(path: Path, text: str, plan: str) -> str:
+    """The text of a kernel in Python, the plan lines of the file next to it, and the files that it imports.
+
+    Raises InputError over 1 MiB.
+    """
+    lines = ["# " + line.lstrip(" ;#/\t") for line in _PLAN_LINE.findall(plan)]
+    whole = with_imported_files(path, "\n".join([text.rstrip("\n"), *lines, ""]) if lines else text)
+    if len(whole.encode(errors="replace")) > MAX_BYTES:
+        raise InputError(
+            f"a kernel may have {MAX_BYTES >> 20} MiB at most with the files that it imports", file=str(path)
+        )
+    return whole
 
 
 def read_named_kernel(path: Path, *, extensions: bool = False) -> KernelSource:
