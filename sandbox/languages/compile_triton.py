@@ -2,7 +2,7 @@
 
 Runs in the sandbox, because importing the candidate runs code of others. A job in JSON says what to compile:
   kernels: {NAME: {"types": [...], "variants": [[position, ...], ...], "constants": [[[name, value], ...], ...]}}
-           types: of the run-time arguments, in order; `1` for the literal 1, which is compiled in
+           types: of the run-time arguments, in order; `1` for the literal 1 and `None`, which are compiled in
            variants: the positions of integers that are multiples of 16, one list for each code to make
            constants: what the launch plan computes for its cases, one list of values for each code to make
   values:  {NAME: text} of constexpr parameters and of options
@@ -132,6 +132,9 @@ def build(name: str, function, types: list[str], variants: list[list[int]], arch
         if parameter.is_constexpr:
             signature[parameter.name] = "constexpr"
             constants[parameter.name] = constant(parameter, values)
+        elif types[positions[parameter.name]] == "None":
+            signature[parameter.name], constants[parameter.name] = "constexpr", None
+            baked.append(positions[parameter.name])
         elif types[positions[parameter.name]] != "1":
             kind = types[positions[parameter.name]]
             signature[parameter.name] = kind if kind.startswith("*") else parameter.annotation_type or kind
