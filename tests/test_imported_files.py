@@ -82,6 +82,26 @@ def test_a_plan_next_to_a_kernel_in_python_is_its_plan(kernel: Path) -> None:
     assert [(launch.kernel, launch.line) for launch in plan.launches] == [("kernel", KERNEL.count("\n") + 1)]
 
 
+def test_of_imports_that_depend_on_a_package_that_is_not_here_those_that_work_are_taken(tmp_path: Path) -> None:
+    (tmp_path / "kernel.py").write_text("""import vendor_of_theirs
+if vendor_of_theirs.version() >= (3, 0):
+    try:
+        from math import tanh
+    except ModuleNotFoundError:
+        from vendor_of_theirs import tanh
+else:
+    from vendor_of_theirs.old import tanh
+""")
+    (tmp_path / "candidate_module.py").write_bytes((folder("sandbox") / "languages/candidate_module.py").read_bytes())
+    script = """import candidate_module, types
+module = types.ModuleType("kernel")
+candidate_module.run_candidate(module)
+print(module.tanh.__module__, module.tanh(0.0))
+"""
+    done = subprocess.run([sys.executable, "-c", script], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "math 0.0"
+
+
 def test_what_is_carried_is_imported_where_the_kernel_is_compiled(kernel: Path, tmp_path: Path) -> None:
     place = tmp_path / "sandbox"
     place.mkdir()

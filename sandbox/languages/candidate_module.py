@@ -196,7 +196,23 @@ def run_statements(module: ModuleType, path: str, inside: str) -> list[Wrong]:
             failed.append(Wrong(f"{type(error).__name__}: {error}", line, defines=defines))
             if isinstance(node, (ast.Import, ast.ImportFrom)):
                 stand_in(node, module)
+            elif isinstance(node, (ast.If, ast.Try)):
+                import_what_is_here(node, module)
     return failed
+
+
+def import_what_is_here(statement: ast.stmt, module: ModuleType) -> None:
+    """Of a statement that chooses imports and failed, as one that asks for a version: the first that works of each."""
+    imports = [node for node in ast.walk(statement) if isinstance(node, (ast.Import, ast.ImportFrom))]
+    for node in sorted(imports, key=lambda each: each.lineno):
+        found: dict[str, object] = {}
+        try:
+            exec(compile(ast.Module([node], []), FILE, "exec", dont_inherit=True), found)
+        except BaseException:  # the candidate's own code
+            continue
+        del found["__builtins__"]
+        for name, value in found.items():
+            vars(module).setdefault(name, value)
 
 
 def make_absolute(node: ast.stmt, inside: str) -> None:
