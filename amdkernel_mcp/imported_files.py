@@ -3,7 +3,7 @@
 A candidate is one text: what the sandbox gets, what is hashed, recorded and replayed. So the files that it imports
 follow its own lines as comments, and the lines of the candidate keep their numbers:
 
-    # amdkernel-file: kernels/common/helpers.py
+    # amdkernel-file: PACKAGE/MODULE.py
     #| import math
 
 `sandbox/languages/candidate_module.py` takes them out again.
@@ -21,14 +21,14 @@ PACKAGE = "# amdkernel-package: "
 _MOST_FILES = 64
 _MOST_BYTES = 512 << 10
 _MOST_LEVELS = 8
-_ROOTS = (".git", "pyproject.toml", "setup.py")
+_ROOTS = (".git", "pyproject.toml", "setup.cfg")
 _OF_OTHERS = frozenset({*sys.stdlib_module_names, "torch", "triton", "flydsl", "numpy"})
 
 
 def with_imported_files(path: Path, text: str) -> str:
     """`text`, which is the Python of the file `path`, and after it the files of its project that it imports.
 
-    The project is the folder above that has .git, pyproject.toml or setup.py; without one, the file's own folder.
+    The project is the folder above that has .git, pyproject.toml or setup.cfg; without one, the file's own folder.
     A text that has such files already is returned as it is.
     """
     if f"\n{BEGIN}" in text:
@@ -86,7 +86,7 @@ def _package_of(name: str) -> str:
 def _imported(source: str, package: str, folders: list[Path], *, functions: bool) -> Iterator[tuple[Path, str]]:
     """The files that a text imports. `functions`: also within its functions, which may be called while it compiles.
 
-    Of a package of which only modules are imported, its `__init__.py` is left out: it often imports all of them.
+    Where only modules of a package are imported, its `__init__.py` is left out: it often imports all of them.
     """
     try:
         tree = ast.parse(source)

@@ -163,7 +163,7 @@ def say(kind: str, message: str, line: int = 0, column: int = 0) -> None:
 
 
 def run_candidate(module: ModuleType) -> list[Wrong]:
-    """Run the statements of the candidate, with the files that it carries at hand. See `run_statements`."""
+    """Run the statements of the candidate, which finds the files that it carries. See `run_statements`."""
     return run_statements(module, FILE, carried_files())
 
 
