@@ -1,6 +1,7 @@
 """The kernel text that a caller sent or named.
 
 A code object becomes a text as well: the plan lines of the file `NAME.plan` next to it, then its bytes in base64.
+Python gets the plan lines of such a file too, and the files of its project that it imports: see `imported_files.py`.
 """
 
 import base64
@@ -10,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from amdkernel_mcp.errors import InputError
+from amdkernel_mcp.imported_files import with_imported_files
 
 MAX_BYTES = 1 << 20
 EXTENSION = (
@@ -18,6 +20,7 @@ EXTENSION = (
 )
 _EXTENSION = re.compile(r"^\s*(?:import|from)\s+torch\b.*\bload(?:_inline)?\s*\(", re.MULTILINE | re.DOTALL)
 _ATTEMPT = re.compile(r"attempt:\S+")
+_COMPILER = re.compile(r"hip:(\S{1,40})")
 _LONGEST_NAME = 100
 _IMPORTS_TRITON = re.compile(r"^[ \t]*(?:import|from)[ \t]+triton\b", re.MULTILINE)
 _IMPORTS_FLYDSL = re.compile(r"^[ \t]*(?:import|from)[ \t]+flydsl\b", re.MULTILINE)
@@ -64,6 +67,11 @@ def is_python_kernel(text: str) -> bool:
     return is_triton(text) or is_flydsl(text)
 
 
+def is_compiled_by_hip(text: str) -> bool:
+    """Whether the compiler of HIP makes its code: HIP C++ and assembly, not Python and no code object."""
+    return not is_python_kernel(text) and f"\n{CODE_OBJECT}\n" not in f"\n{text}"
+
+
 def is_kernel_file(path: Path) -> bool:
     """Whether a file is a kernel, by its name or, for Python, by its text."""
     if path.suffix != ".py":
@@ -78,6 +86,17 @@ def is_kernel_file(path: Path) -> bool:
 def is_attempt(text: str) -> bool:
     """Whether this names the kernel of an earlier attempt, as `attempt:ID`, in place of a path or a text."""
     return len(text) <= _LONGEST_NAME and _ATTEMPT.fullmatch(text.strip()) is not None
+
+
+def other_compiler(text: str | None) -> str | None:
+    """`6.4` of `hip:6.4`, which names the compiler of that HIP release in place of a kernel; None of other text."""
+    found = _COMPILER.fullmatch(text.strip()) if text and len(text) <= _LONGEST_NAME else None
+    return found[1] if found else None
+
+
+def names_no_file(text: str) -> bool:
+    """Whether what is compared with is an attempt or another compiler, not a path."""
+    return is_attempt(text) or other_compiler(text) is not None
 
 
 def sent_kernel(source: str, file_name: str = "kernel.hip", *, extensions: bool = False) -> KernelSource:
@@ -105,11 +124,28 @@ def read_kernel(path: Path, *, extensions: bool = False) -> KernelSource:
         with path.open("rb") as file:
             data = file.read(MAX_BYTES + 1)
         beside = path.with_name(f"{path.name}.plan")
-        plan = beside.read_bytes()[:MAX_BYTES] if data.startswith(_BINARY) and beside.is_file() else b""
+        takes_plan = data.startswith(_BINARY) or path.suffix == ".py"
+        plan = beside.read_bytes()[:MAX_BYTES] if takes_plan and beside.is_file() else b""
     except OSError as error:
         raise InputError(f"the file cannot be read: {error.strerror}", file=str(path)) from None
     text = _text(data, str(path), plan.decode(errors="replace"), extensions=extensions)
+    if path.suffix == ".py" and is_python_kernel(text):
+        text = _with_project(path, text, plan.decode(errors="replace"))
     return KernelSource(text, path.name)
+
+
+def _with_project(path: Path, text: str, plan: str) -> str:
+    """The text of a kernel in Python, the plan lines of the file next to it, and the files that it imports.
+
+    Raises InputError over 1 MiB.
+    """
+    lines = ["# " + line.lstrip(" ;#/\t") for line in _PLAN_LINE.findall(plan)]
+    whole = with_imported_files(path, "\n".join([text.rstrip("\n"), *lines, ""]) if lines else text)
+    if len(whole.encode(errors="replace")) > MAX_BYTES:
+        raise InputError(
+            f"a kernel may have {MAX_BYTES >> 20} MiB at most with the files that it imports", file=str(path)
+        )
+    return whole
 
 
 def read_named_kernel(path: Path, *, extensions: bool = False) -> KernelSource:

@@ -22,11 +22,11 @@ async def compile_kernel(
     target: Target = None,
     flags: Annotated[
         list[Annotated[str, Field(max_length=200)]],
-        Field(description="E.g. -O3, -DTILE=64", max_length=64),
+        Field(description="-O3, -DTILE=64", max_length=64),
     ] = [],  # noqa: B006 - never changed, and a schema with a plain default
     isa: Annotated[bool, Field(description="Disassemble")] = False,
     kernel: Annotated[str | None, Field(description="Only of this kernel", max_length=512)] = None,
-    compare_to: Annotated[str | None, Field(description="attempt:ID or text", max_length=1 << 20)] = None,
+    compare_to: Annotated[str | None, Field(description="attempt:ID, text, hip:6.4", max_length=1 << 20)] = None,
     wait_s: WaitS = 45,
 ) -> CompileResult:
     """Compile device code (no main, no launches): errors with lines, registers, LDS, spills, occupancy; changes.

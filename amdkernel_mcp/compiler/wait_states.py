@@ -200,10 +200,12 @@ def _needed(maker: _Code, user: _Code, arch: str) -> tuple[int, Register | None]
     vector = _of(maker.written, "va")
     if user.is_matrix:
         dot = maker.name.startswith("v_dot")
-        rows += [(0 if dot else 2, vector & user.named), (4, maker.written & {("exec", 0)})]
+        # a plain matrix instruction only writes its first operand, passes later
+        sources = user.named if user.name.startswith("v_smfmac") else user.read
+        rows += [(0 if dot else 2, vector & sources), (4, maker.written & {("exec", 0)})]
     elif user.is_dpp:
-        sources = [each for each in user.operands[1:] if _of(each, "v")]
-        rows += [(2, vector & sources[0] if sources else frozenset()), (5, maker.written & {("exec", 0)})]
+        first = next((each for each in user.operands[1:] if _of(each, "v")), frozenset[Register]())
+        rows += [(2, vector & first), (5, maker.written & {("exec", 0)})]
     scalar = _of(maker.written, "s")
     if user.name.startswith(_MEMORY):
         rows.append((5, scalar & user.named))

@@ -456,8 +456,9 @@ class KernelSteps:
 
         return find_target(name, self._settings, self._sandboxes.workers)
 
-    def compiler(self, target: Target) -> Compiler:
-        """The compiler of a target."""
+    def compiler(self, target: Target, *, hip: str | None = None) -> Compiler:
+        """The compiler of a target; with `hip`, that of another HIP release, on this machine."""
         from amdkernel_mcp.compiler.compile import Compiler
 
-        return Compiler(self._sandboxes.of(target), self._settings.cache_dir, headers=self._settings.headers)
+        sandbox = self._sandboxes.of_compiler(hip) if hip else self._sandboxes.of(target)
+        return Compiler(sandbox, self._settings.cache_dir, headers=self._settings.headers)

@@ -35,6 +35,7 @@ STEPS = (
         hip_python=True,
     ),
 )
+COMPILER_STEP = STEPS[0]
 IMAGE_STEPS = (*STEPS, Step("amdkernel-sandbox", "image/build_init.sh", (("image/init.c", "init.c"),)))
 """Of an image: the containers' PID 1 lies on top, because it takes a second to build and the emulator minutes."""
 

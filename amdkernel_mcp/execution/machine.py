@@ -94,14 +94,16 @@ class Machine:
         prune: bool = False,
         torch: bool = False,
         triton: bool = False,
+        compiler: str | None = None,
         base: str | None = None,
     ) -> bool:
         """Build the sandbox image where it is missing or of another release; `torch`, `triton`: the one with it, too.
+        `compiler`: that of this HIP release, to compare with.
 
         prune: remove images not used. base: a Debian image into which Docker installs the packages. Returns whether the
         sandbox image was missing.
         """
-        from amdkernel_mcp.execution.setup.build import setup, setup_torch, setup_triton
+        from amdkernel_mcp.execution.setup.build import setup, setup_compiler, setup_torch, setup_triton
         from amdkernel_mcp.execution.setup.prune import prune as remove_unused_images
 
         made = setup(self._settings, on_progress, host=host, base=base)
@@ -109,6 +111,8 @@ class Machine:
             setup_torch(self._settings, on_progress, host=host)
         if triton:
             setup_triton(self._settings, on_progress, host=host)
+        if compiler:
+            setup_compiler(self._settings, on_progress, compiler)
         if prune:
             remove_unused_images(self._settings, on_progress, host=host)
         return bool(made.built)

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from amdkernel_mcp.config import Settings
-from amdkernel_mcp.errors import AmdkernelError, SandboxError, TargetError
+from amdkernel_mcp.errors import AmdkernelError, SandboxError, TargetError, ToolchainError
 from amdkernel_mcp.execution.sandbox import Sandbox
 
 if TYPE_CHECKING:
@@ -47,6 +47,25 @@ def open_sandbox(
         raise
     sandbox.warm_up()
     return sandbox
+
+
+def open_compiler(settings: Settings, hip: str) -> Sandbox:
+    """Containers that compile with the compiler of another HIP release, a value of the setting `hip`.
+
+    Raises SandboxError, or ToolchainError with the command that installs it.
+    """
+    if uses_no_containers(settings):
+        raise ToolchainError("without containers there is one compiler, that of this machine")
+    from amdkernel_mcp.execution.docker.daemon import connect
+    from amdkernel_mcp.execution.docker.image import compiler_image_id
+    from amdkernel_mcp.execution.docker.sandbox import DockerSandbox, PoolSizes
+
+    daemon = connect(settings.docker_host)
+    try:
+        return DockerSandbox(daemon, compiler_image_id(daemon, settings, hip), pool=PoolSizes(compile=0))
+    except BaseException:
+        daemon.close()
+        raise
 
 
 def why_not_ready(settings: Settings) -> AmdkernelError | None:

@@ -26,6 +26,7 @@ class Sandboxes:
         self._hosts = Hosts(settings, workers, compiles=compiles)
         self._lock = threading.Lock()
         self._opened: dict[tuple[str | None, int | None], Sandbox] = {}
+        self._compilers: dict[str, Sandbox] = {}
 
     def add(self, scheduler: Scheduler) -> None:
         """From now on its targets have sandboxes; `close` closes it."""
@@ -69,10 +70,20 @@ class Sandboxes:
 
         return self.of(find_target("emulator:gfx942", self._settings))
 
+    def of_compiler(self, hip: str) -> Sandbox:
+        """The sandbox of this machine that compiles with another HIP release. Raises SandboxError, ToolchainError."""
+        from amdkernel_mcp.execution.open_sandbox import open_compiler
+
+        with self._lock:
+            if hip not in self._compilers:
+                self._compilers[hip] = open_compiler(self._settings, hip)
+            return self._compilers[hip]
+
     def close(self) -> None:
         """Remove all containers, and free what schedulers gave."""
         self._hosts.close()
         with self._lock:
-            for sandbox in self._opened.values():
+            for sandbox in (*self._opened.values(), *self._compilers.values()):
                 sandbox.close()
             self._opened.clear()
+            self._compilers.clear()

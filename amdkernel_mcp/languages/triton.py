@@ -12,7 +12,7 @@ from amdkernel_mcp.compiler.toolchain import Toolchain
 from amdkernel_mcp.compiler.triton import OPTIONS, KernelTypes, TritonCompiler
 from amdkernel_mcp.expressions import Expression, ExpressionError
 from amdkernel_mcp.kernel_source import is_triton
-from amdkernel_mcp.launch.lines import Syntax, read_launch_plan
+from amdkernel_mcp.launch.lines import NO_ARGUMENT, Syntax, read_launch_plan
 from amdkernel_mcp.launch.plan import Launch, LaunchPlan
 from amdkernel_mcp.problems.problem import Number, Problem
 from amdkernel_mcp.results.kernels import Finding
@@ -23,6 +23,7 @@ _LINES = Syntax(
     sizes=("grid",),
     settings=("grid", "args", "types"),
     constants_in_launch=True,
+    optional_arguments=True,
     example="# amdkernel: launch NAME grid=[ceil_div(n, BLOCK)] BLOCK=1024 num_warps=4",
     c_pointers=False,
 )
@@ -136,7 +137,7 @@ def _types(launch: Launch, plan: LaunchPlan, problem: Problem | None) -> tuple[s
     if launch.types is not None:
         given = [_written(text) or "i32" for text in launch.types]
         items = _arguments(launch, problem)
-        return tuple("1" if at < len(items) and _is_one(items[at]) else kind for at, kind in enumerate(given))
+        return tuple((at < len(items) and _literal(items[at])) or kind for at, kind in enumerate(given))
     if problem is None:
         return None
     arrays = {argument.name: argument.dtype.name for argument in problem.arrays}
@@ -175,13 +176,15 @@ def _mixed(plan: LaunchPlan, problem: Problem | None) -> list[Finding]:
     return found
 
 
-def _is_one(item: str | Expression) -> bool:
-    return isinstance(item, Expression) and item.text.strip() == "1"
+def _literal(item: str | Expression) -> str | None:
+    """The text of an argument that Triton's launcher compiles in: a 1, or no argument at all."""
+    text = item.text.strip() if isinstance(item, Expression) else ""
+    return text if text in ("1", NO_ARGUMENT.text) else None
 
 
 def _type(item: str | Expression, arrays: dict[str, str], plan: LaunchPlan, problem: Problem) -> str:
-    if _is_one(item):
-        return "1"
+    if literal := _literal(item):
+        return literal
     if isinstance(item, str):
         if item in arrays:
             return f"*{_TYPES[arrays[item]]}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 import shlex
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from amdkernel_mcp.compiler.header_libraries import check_hip_flags
@@ -39,11 +39,25 @@ class Syntax:
     example: str = "// amdkernel: launch NAME grid=[ceil_div(n, 256)] block=[256]"
     check_flags: Callable[[Sequence[str]], object] = check_hip_flags
     """Raises FlagError."""
+    optional_arguments: bool = False
+    """Whether `None` is an argument: nothing is handed over, and the kernel is compiled without it."""
     c_pointers: bool = True
     """Whether parameters are declared as in C."""
 
 
 HIP_LINES = Syntax()
+
+
+class _NoArgument(Expression):
+    """`None` among the arguments of a launch."""
+
+    def value(self, scalars: Mapping[str, int | float]) -> int:
+        """Nothing that a kernel could see: it is compiled without this argument."""
+        del scalars
+        return 0
+
+
+NO_ARGUMENT = _NoArgument("None", frozenset())
 
 
 def read_launch_plan(source: str, problem: Problem | None = None, syntax: Syntax = HIP_LINES) -> LaunchPlan:
@@ -127,11 +141,16 @@ class _PlanReader:
         for key, dimensions in sizes.items():
             if not 1 <= len(dimensions) <= 3:
                 raise _Mistake(f"launch {name}: {key} has {len(dimensions)} items, not 1 to 3")
-        arguments = None if "args" not in settings else tuple(map(_launch_argument, _items(settings["args"])))
+        arguments = None if "args" not in settings else tuple(map(self._launch_argument, _items(settings["args"])))
         lds = parse_expression(settings.get("lds", "0"))
         types = tuple(_items(settings["types"])) if "types" in settings else None
         launch = Launch(name, sizes.get("grid", ()), sizes.get("block", ()), lds, arguments, line, types)
         self._plan = replace(self._plan, launches=(*self._plan.launches, launch))
+
+    def _launch_argument(self, text: str) -> str | Expression:
+        if text == "None" and self._syntax.optional_arguments:
+            return NO_ARGUMENT
+        return text if _NAME.fullmatch(text) else parse_expression(text)
 
     def _constexpr(self, rest: str, line: int) -> None:
         self._define("constexpr", _settings("constexpr", rest), line)
@@ -316,7 +335,3 @@ def _items(text: str) -> list[str]:
     if items[-1] == "":
         items.pop()  # a comma at the end, or an empty list
     return items
-
-
-def _launch_argument(text: str) -> str | Expression:
-    return text if _NAME.fullmatch(text) else parse_expression(text)

@@ -23,7 +23,7 @@ from amdkernel_mcp.jobs.job import FINISHED, Job
 from amdkernel_mcp.jobs.overview import now_of
 from amdkernel_mcp.jobs.request import Request
 from amdkernel_mcp.jobs.store import JobStore
-from amdkernel_mcp.kernel_source import KernelSource, is_attempt, read_kernel, sent_kernel
+from amdkernel_mcp.kernel_source import KernelSource, is_attempt, names_no_file, read_kernel, sent_kernel
 from amdkernel_mcp.profiling.options import ProfileOptions, options_for
 from amdkernel_mcp.results.documentation import ReadResult
 from amdkernel_mcp.results.job_answer import JobAnswer
@@ -130,7 +130,7 @@ class Session:
         """The kernel to compare with: its text, `attempt:ID`, or a local caller's path; None where there is none."""
         if compare_to is None:
             return None
-        if "\n" in compare_to or is_attempt(compare_to):
+        if "\n" in compare_to or names_no_file(compare_to):
             return sent_kernel(compare_to, "baseline.hip")
         return read_kernel(self._may_name(compare_to))
 

@@ -19,10 +19,12 @@ import traceback
 from pathlib import Path
 from types import FunctionType, ModuleType
 
-from candidate_module import FILE, HostOnly, Wrong, run_statements, say
+from candidate_module import FILE, HostOnly, Wrong, run_candidate, say
 
 _MISSING = "no_flydsl"
 _PLACE = re.compile(r'(?:error: )?(?:loc\()?"[^"\n]*kernel\.py":(\d+):(\d+)\)?: ?')
+# Of operands that are known whole when the kernel is compiled, so that nothing is handed over: a `?` would be a size.
+_STATIC = re.compile(r"!fly\.(?:tiled_copy|tiled_mma|copy_atom|mma_atom|layout|tile|int_tuple)<[^?]*$")
 _SIGNS = {
     "arith.addi": "+",
     "arith.subi": "-",
@@ -80,7 +82,7 @@ def host_function(name: str, job: dict):
     module = ModuleType("kernel")
     module.__file__ = FILE
     sys.modules["kernel"] = module
-    failed = run_statements(module)
+    failed = run_candidate(module)
     found = vars(module).get(name)
     used = set(job["used"])
     if isinstance(found, FunctionType):
@@ -257,6 +259,8 @@ def passed(operand, at: int, scalars: dict[int, str], given: list[dict], name: s
                 rank = given[number]["rank"]
                 pieces.append({"argument": number, "shape": list(range(rank)), "strides": list(range(rank - 1))})
             return pieces
+    if _STATIC.match(str(operand.type)):
+        return []
     text = formula(operand, scalars)
     if text is None:
         hint = "hand over its own arguments, or integers made of them"
@@ -278,6 +282,15 @@ def formula(value, scalars: dict[int, str]) -> str | None:
     if name == "fly.get_scalar":
         leaves = sizes_of(operation.operands[0])
         return leaves[0] if len(leaves) == 1 else None
+    if name == "fly.get_leaves":
+        leaves, tuple_type = sizes_of(operation.operands[0]), str(operation.operands[0].type)
+        only_unknown = "dynamicOnly" in operation.attributes
+        kinds = re.findall(r"\?|-?\d+", re.sub(r"\{[^}]*\}", "", tuple_type))
+        if len(leaves) != len(kinds):
+            return None
+        chosen = [leaf for leaf, kind in zip(leaves, kinds, strict=True) if kind == "?" or not only_unknown]
+        number = ir.OpResult(value).result_number
+        return chosen[number] if number < len(chosen) else None
     parts = [formula(each, scalars) for each in operation.operands]
     if not all(parts):
         return None

@@ -2,7 +2,7 @@
 
 Runs in the sandbox, because importing the candidate runs code of others. A job in JSON says what to compile:
   kernels: {NAME: {"types": [...], "variants": [[position, ...], ...], "constants": [[[name, value], ...], ...]}}
-           types: of the run-time arguments, in order; `1` for the literal 1, which is compiled in
+           types: of the run-time arguments, in order; `1` for the literal 1 and `None`, which are compiled in
            variants: the positions of integers that are multiples of 16, one list for each code to make
            constants: what the launch plan computes for its cases, one list of values for each code to make
   values:  {NAME: text} of constexpr parameters and of options
@@ -19,7 +19,7 @@ import sys
 from pathlib import Path
 from types import ModuleType
 
-from candidate_module import FILE, Anything, HostOnly, Missing, Wrong, run_statements, say
+from candidate_module import FILE, Anything, HostOnly, Missing, Wrong, run_candidate, say
 
 _ENTRIES = re.compile(
     r"^\t\.amdgpu_metadata\n---\namdhsa\.kernels:\n(.*?)^(amdhsa\..*?^\t\.end_amdgpu_metadata\n)", re.M | re.S
@@ -73,7 +73,7 @@ def load(job: dict, arch: str) -> dict[str, tuple]:
     module = ModuleType("kernel")
     module.__file__ = FILE
     sys.modules["kernel"] = module
-    failed = run_statements(module)
+    failed = run_candidate(module)
     known = {name: found for name in dir(module) if (found := unwrap(getattr(module, name), JITFunction))}
     kernels = {}
     for name, how in job["kernels"].items():
@@ -118,7 +118,7 @@ def build(name: str, function, types: list[str], variants: list[list[int]], arch
     from triton.compiler import ASTSource
     from triton.compiler import compile as compile_triton
 
-    line, values = function.def_file_line_number, job["values"]
+    line, values = place_of(function)[1], job["values"]
     lacking = [each.name for each in function.params if each.is_constexpr and lacks(each, values)]
     if lacking:
         raise Wrong(without_value(name, lacking, job["options"]), line)
@@ -132,6 +132,9 @@ def build(name: str, function, types: list[str], variants: list[list[int]], arch
         if parameter.is_constexpr:
             signature[parameter.name] = "constexpr"
             constants[parameter.name] = constant(parameter, values)
+        elif types[positions[parameter.name]] == "None":
+            signature[parameter.name], constants[parameter.name] = "constexpr", None
+            baked.append(positions[parameter.name])
         elif types[positions[parameter.name]] != "1":
             kind = types[positions[parameter.name]]
             signature[parameter.name] = kind if kind.startswith("*") else parameter.annotation_type or kind
@@ -165,7 +168,7 @@ def build(name: str, function, types: list[str], variants: list[list[int]], arch
         except Exception as error:
             raise told(error, name, function) from None
         metadata = made.metadata
-        if metadata.global_scratch_size or metadata.profile_scratch_size:
+        if getattr(metadata, "global_scratch_size", 0) or getattr(metadata, "profile_scratch_size", 0):
             raise Wrong(f"{name} needs scratch memory of the launcher, as tensor descriptors do: not supported", line)
         needs = {
             "kernel": name,
@@ -243,7 +246,7 @@ def told(error: BaseException, name: str, function) -> Wrong:
     chain = [error]
     while (inner := chain[-1].__cause__ or chain[-1].__context__) is not None and inner not in chain:
         chain.append(inner)
-    at = (function.def_file_line_number, 0)
+    at = (place_of(function)[1], 0)
     for each in chain:  # from the outermost: a deeper one is nearer to the mistake
         line = getattr(getattr(each, "node", None), "lineno", None)
         source = getattr(each, "src", None)
@@ -255,11 +258,20 @@ def told(error: BaseException, name: str, function) -> Wrong:
     for word, value in vars(sys.modules["kernel"]).items():
         if isinstance(value, Missing) and re.search(rf"\b{re.escape(word)}\b", message):
             rows = [n for n, row in enumerate(function.src.splitlines()) if re.search(rf"\b{re.escape(word)}\b", row)]
-            if rows and at == (function.def_file_line_number, 0):  # Triton looked at names before it went through lines
-                at = (function.def_file_line_number + rows[0], 0)
+            if rows and at == (place_of(function)[1], 0):  # Triton looked at names before it went through lines
+                at = (place_of(function)[1] + rows[0], 0)
             message = f"{word} is imported from {value.module}, which the sandbox lacks: copy its code into this file"
             break
     return Wrong(f"{name}: {message}", *at)
+
+
+def place_of(function) -> tuple[str, int]:
+    """The file and the line of the `def` of a JIT function; releases before 3.9 have a function for it."""
+    if hasattr(function, "def_file_line_number"):
+        return function.file_name, function.def_file_line_number
+    from triton.runtime.jit import get_jit_fn_file_line
+
+    return get_jit_fn_file_line(function)
 
 
 def begin_of(source: str | None, function) -> int | None:
@@ -268,15 +280,20 @@ def begin_of(source: str | None, function) -> int | None:
 
     for value in [function, *vars(sys.modules["kernel"]).values()]:
         found = unwrap(value, JITFunction)
-        if found is not None and source is not None and found.src == source and found.file_name.endswith(FILE):
-            return found.def_file_line_number
+        if found is not None and source is not None and found.src == source and place_of(found)[0].endswith(FILE):
+            return place_of(found)[1]
     return None
 
 
 def assemble(texts: list[tuple[str, dict]], arch: str) -> None:
     """kernel-N.o of each text. The first has the metadata of all kernels, because runtimes read one note."""
-    from triton.backends.amd.compiler import assemble_amdgcn
+    features = ""
+    try:
+        from triton.backends.amd.compiler import assemble_amdgcn
+    except ImportError:  # before 3.9, which wrote RDNA 3 without 16-bit registers
+        from triton._C.libtriton.amd import assemble_amdgcn
 
+        features = "-real-true16" if arch.startswith("gfx11") else ""
     entries = []
     for text, needs in texts:
         found = _ENTRIES.search(text)
@@ -287,7 +304,7 @@ def assemble(texts: list[tuple[str, dict]], arch: str) -> None:
         assert found
         block = f"\t.amdgpu_metadata\n---\namdhsa.kernels:\n{''.join(entries)}{found[2]}" if number == 0 else ""
         whole = text[: found.start()] + block + text[found.end() :]
-        Path(f"kernel-{number}.o").write_bytes(assemble_amdgcn(whole, arch, ""))
+        Path(f"kernel-{number}.o").write_bytes(assemble_amdgcn(whole, arch, features))
 
 
 if __name__ == "__main__":

@@ -3,7 +3,9 @@
 import pytest
 
 from amdkernel_mcp.compiler.comparison import compare_compiles, is_recorded_compile, read_recorded_compile
+from amdkernel_mcp.engine.verbs.compile import Compile
 from amdkernel_mcp.errors import InputError
+from amdkernel_mcp.kernel_source import other_compiler
 from amdkernel_mcp.results.compile_comparison import CompileComparison
 from amdkernel_mcp.results.kernels import CompileResult, KernelResources
 
@@ -101,3 +103,12 @@ def test_a_recorded_answer_is_read_back_also_of_another_version() -> None:
     for broken in ("{", "{]", '{"kernels": 3}', "[" * 100_000, '{"a":' * 100_000):
         with pytest.raises(InputError, match="not an answer of `amdkernel compile --json`"):
             read_recorded_compile(broken, "old.json")
+
+
+def test_another_compiler_is_named_in_place_of_a_kernel() -> None:
+    assert (other_compiler("hip:6.4"), other_compiler(" hip:rocm-7.2\n")) == ("6.4", "rocm-7.2")
+    assert [other_compiler(text) for text in (None, "hip:", "hip: 6.4", "attempt:hip", "__global__ hip:6.4")] == [
+        None
+    ] * 5
+    sent = Compile(source="k", compare_to="hip:6.4").options_of_tool()["compare_to"]
+    assert sent == "hip:6.4"  # with a line feed it would be a text

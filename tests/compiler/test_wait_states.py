@@ -58,6 +58,13 @@ def test_each_architecture_has_its_own_figures(arch: str, needed: int | None) ->
         assert f"of {needed} wait states" in found(XDL_8, "v_add_f32_e32 v40, v3, v4", arch=arch)[0]
 
 
+def test_a_matrix_instruction_does_not_read_what_it_only_writes() -> None:
+    made = "v_mov_b32_e32 v2, v1"
+    assert not found(made, SGEMM_8), "as Triton 3.9 compiles attention"
+    assert found(made, SGEMM_8.replace("22, 0", "22, v[0:3]")), "the sum that it adds to"
+    assert found(made, "v_smfmac_f32_16x16x32_f16 v[0:3], v[20:21], v[24:27], v30"), "its result is its sum"
+
+
 def test_sums_of_matrix_instructions_and_other_registers_need_nothing() -> None:
     assert not found(XDL_8, XDL_8, XDL_8)
     assert not found(XDL_8, "v_add_f32_e32 v40, v41, v42", "ds_write_b32 v43, v44", "s_mov_b32 s0, 3")

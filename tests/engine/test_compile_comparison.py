@@ -7,7 +7,8 @@ import pytest
 from amdkernel_mcp.config import Settings
 from amdkernel_mcp.engine.engine import Engine
 from amdkernel_mcp.engine.verbs.compile import Compile
-from amdkernel_mcp.errors import InputError
+from amdkernel_mcp.errors import InputError, ToolchainError
+from amdkernel_mcp.execution.setup.build import setup_compiler
 
 pytestmark = [pytest.mark.sandbox, pytest.mark.usefixtures("sandbox")]
 TABLE = """extern "C" __global__ void lookup(float* out, const int* at) {
@@ -65,6 +66,29 @@ def test_another_architecture_and_another_language_are_compared(engine: Engine) 
     assert (answer.arch, answer.comparison.arch) == ("gfx1100", "gfx942")
     sizes = [each for each in answer.comparison.kernels[0].figures if each.figure == "wavefront_size"]
     assert [(each.before, each.after) for each in sizes] == [(64, 32)]
+
+
+def test_the_compiler_of_a_release_that_is_not_installed_is_named_with_its_set_up(engine: Engine) -> None:
+    with pytest.raises(InputError, match="no HIP release is called '9'"):
+        engine.do(Compile(source=TABLE, flags=SMALL, compare_to="hip:9"))
+    with pytest.raises(ToolchainError) as caught:
+        engine.do(Compile(source=TABLE, flags=SMALL, compare_to="hip:rocm-10.1"))
+    assert "`amdkernel setup --compiler rocm-10.1`" in str(caught.value.hint)
+    with pytest.raises(InputError, match="bring their own compiler"):
+        engine.do(Compile(source="import triton\n@triton.jit\ndef k(): pass\n", compare_to="hip:6.4"))
+
+
+@pytest.mark.thorough
+def test_two_compilers_are_compared_in_one_step_and_again_by_a_replay(engine: Engine, settings: Settings) -> None:
+    setup_compiler(settings, print, "6.4")
+    answer = engine.do(Compile(source=TABLE, flags=LARGE, compare_to="hip:6.4", old_flags=SMALL))
+    assert answer.comparison is not None
+    assert (answer.comparison.verdict, answer.comparison.compared_with) == ("worse", "hip:6.4")
+    assert "HIP 6.4" in str(answer.comparison.toolchain)
+    assert "HIP 6.4" not in str(answer.toolchain)
+    again = engine.attempts.replay(answer.attempt or "")
+    shown = engine.attempts.show(again.attempt or "").attempt["answer"]["comparison"]
+    assert (shown["compared_with"], shown["verdict"]) == ("hip:6.4", "worse")
 
 
 @pytest.mark.thorough

@@ -13,13 +13,16 @@ from amdkernel_mcp.engine.verbs.compile import Compile
 from amdkernel_mcp.engine.verbs.profile import Profile
 from amdkernel_mcp.errors import ToolchainError
 from amdkernel_mcp.execution.setup.build import setup_triton
+from amdkernel_mcp.kernel_source import read_kernel
 from amdkernel_mcp.results.kernels import CheckResult
 from tests.languages.triton_kernels import (
+    ADD_WITH_HELPERS,
     ATTENTION,
     DESCRIPTORS,
     GLUON_ADD,
     GLUON_EXCHANGE,
     GROUPED_GEMM,
+    HELPERS,
     LAYER_NORM,
     MATMUL,
     SOFTMAX,
@@ -99,6 +102,20 @@ def test_a_block_that_is_the_next_power_of_two_of_each_case_is_judged_on_all_of_
     answer = check("row_softmax", each)
     assert answer.verdict == "correct", (answer.reason, answer.findings)
     assert any(case.drawn for case in answer.cases)
+
+
+def test_a_kernel_is_correct_without_an_argument_and_with_helpers_of_its_project(check: Checks, tmp_path: Path) -> None:
+    (tmp_path / "helpers.py").write_text(HELPERS)
+    (tmp_path / "add.py").write_text(ADD_WITH_HELPERS)
+    (tmp_path / "add.py.plan").write_text(
+        "# amdkernel: launch add grid=[ceil_div(n, 256)] args=[x, y, None, z, n] BLOCK=256\n"
+    )
+    source = read_kernel(tmp_path / "add.py").source
+    answer = check("vector_add", source)
+    assert answer.verdict == "correct", (answer.reason, answer.findings)
+    beyond = check("vector_add", source.replace("tl.load(x + at, mask=at < n)", "tl.load(x + at, mask=at < n + 99)"))
+    line = ADD_WITH_HELPERS.splitlines().index("    a, b = both(x, y, at, n)") + 1
+    assert ("out_of_bounds", line) in [(each.kind, each.line) for each in beyond.findings], beyond.findings
 
 
 @pytest.mark.parametrize("problem", KERNELS)

@@ -56,6 +56,17 @@ def test_types_and_variants_are_those_that_the_launcher_would_choose(matmul: Pro
     }
 
 
+def test_none_is_an_argument_that_the_kernel_is_compiled_without(matmul: Problem) -> None:
+    source = MATMUL.replace("args=[a, b, c,", "args=[a, None, c,")
+    assert source != MATMUL
+    plan = Triton().read_plan(source, matmul)
+    assert not plan.mistakes
+    assert compiler_of(source, matmul).kernels["matmul"].types[:3] == ("*fp16", "None", "*fp32")
+    kinds = ", ".join(["*f16", "*f16", "*f32", *["i32"] * 9])
+    given = compiler_of(source.replace("grid=", f"types=[{kinds}] grid=", 1), None)
+    assert given.kernels["matmul"].types[:3] == ("*fp16", "None", "*fp32")
+
+
 def test_constants_of_lines_and_launches_are_flags_that_tune_replaces() -> None:
     plan = Triton().read_plan(SOFTMAX)
     assert plan.flags() == ("-DBLOCK=8192", "-Dnum_warps=4")

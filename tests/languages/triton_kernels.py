@@ -218,3 +218,28 @@ def add(x, y, z, n, BLOCK: tl.constexpr):
     out = tl.make_tensor_descriptor(z, shape=[n], strides=[1], block_shape=[BLOCK])
     out.store([begin], plus(left.load([begin]), right.load([begin])))
 """
+
+HELPERS = """\
+import triton
+import triton.language as tl
+
+
+@triton.jit
+def both(x, y, at, n):
+    return tl.load(x + at, mask=at < n), tl.load(y + at, mask=at < n)
+"""
+
+ADD_WITH_HELPERS = """\
+import triton
+import triton.language as tl
+from helpers import both
+
+
+@triton.jit
+def add(x, y, bias, z, n, BLOCK: tl.constexpr):
+    at = tl.program_id(0) * BLOCK + tl.arange(0, BLOCK)
+    a, b = both(x, y, at, n)
+    if bias is not None:
+        a += tl.load(bias + at, mask=at < n)
+    tl.store(z + at, a + b, mask=at < n)
+"""

@@ -34,7 +34,8 @@ def compile(  # noqa: A001 - the command's name is the contract's
     compare: Annotated[
         Path | None,
         typer.Option(
-            help="The older kernel: a file, attempt:ID, or what --json printed before. Exit code 1 where it got worse.",
+            help="The older kernel: a file, attempt:ID, what --json printed before, or hip:6.4 for this kernel by the "
+            "compiler of that HIP release. Exit code 1 where it got worse.",
             show_default=False,
         ),
     ] = None,
@@ -85,11 +86,11 @@ def compile(  # noqa: A001 - the command's name is the contract's
 
 def _named(path: Path | None) -> KernelSource | None:
     """The kernel to compare with: a file, or `attempt:ID`, which the engine looks up."""
-    from amdkernel_mcp.kernel_source import KernelSource, is_attempt, read_named_kernel
+    from amdkernel_mcp.kernel_source import KernelSource, names_no_file, read_named_kernel
 
     if path is None:
         return None
-    return KernelSource(str(path), str(path)) if is_attempt(str(path)) else read_named_kernel(path)
+    return KernelSource(str(path), str(path)) if names_no_file(str(path)) else read_named_kernel(path)
 
 
 def check(

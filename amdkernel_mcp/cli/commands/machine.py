@@ -181,6 +181,10 @@ def setup(
     triton: Annotated[
         bool, typer.Option("--triton", help="Install Triton and FlyDSL as well, for kernels in them and in Gluon.")
     ] = False,
+    compiler: Annotated[
+        str | None,
+        typer.Option(help="Install the compiler of this HIP release as well, for compile --compare hip:6.4."),
+    ] = None,
     base: Annotated[
         str | None,
         typer.Option(help="Let Docker install the packages into this Debian image.", show_default=False),
@@ -200,7 +204,9 @@ def setup(
     Example: amdkernel setup
     """
     with open_engine() as engine, progress(lines=True) as report:
-        made = engine.machine.setup(report, host=host, prune=prune, torch=torch, triton=triton, base=base)
+        made = engine.machine.setup(
+            report, host=host, prune=prune, torch=torch, triton=triton, compiler=compiler, base=base
+        )
         if host is None:  # the index is this machine's
             engine.docs.remake(report)
     if host is None:

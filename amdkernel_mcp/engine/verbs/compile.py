@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 from amdkernel_mcp.engine.verbs.shorten import LAST, STRINGS, Cut, Keep, KeepFirst
 from amdkernel_mcp.engine.verbs.verb import Means, Repeated, Text, Verb
 from amdkernel_mcp.errors import InputError
+from amdkernel_mcp.kernel_source import is_compiled_by_hip, names_no_file, other_compiler
 from amdkernel_mcp.results.compile_comparison import CompileComparison
 from amdkernel_mcp.results.kernels import CompileResult
 
@@ -26,6 +27,7 @@ class CompileOptions:
     flags: tuple[str, ...] = ()
     old_arch: str | None = None
     old_flags: tuple[str, ...] | None = None
+    old_compiler: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,7 +35,8 @@ class Compile(Verb[CompileResult]):
     """Compile for `arch` (default: the target's), with `flags` after those of the file's `build` line.
 
     `isa`: with the disassembly of the kernels and the file's other functions; `kernel`: with that of this one.
-    `compare_to`: another kernel's text, `attempt:ID` or an answer of `compile --json`; `comparison` says what changed.
+    `compare_to`: another kernel's text, `attempt:ID`, an answer of `compile --json`, or `hip:6.4`: this kernel by the
+    compiler of that HIP release; `comparison` says what changed.
     `old_arch`, `old_flags`: those of that kernel, by default the same as here. The compile of an attempt is taken as it
     was recorded, unless one of them is given.
     A compile error is a result whose `ok` is false. Raises FlagError, InputError for a kernel that is not there,
@@ -87,6 +90,7 @@ class Compile(Verb[CompileResult]):
         given: dict[str, Any] = {"arch": self.arch, "flags": list(self.flags)}
         given |= {"old_arch": self.old_arch} if self.old_arch else {}
         given |= {"old_flags": list(self.old_flags)} if self.old_flags is not None else {}
+        given |= {"old_compiler": hip} if (hip := other_compiler(self.compare_to)) else {}
         tried = self.tried(means, options=given, baseline=other_text, ran=lambda: [ran_of(compiled, flags, sandbox)])
         answer = compiled.result.model_copy(update={"target": where.name})
         if other:
@@ -99,16 +103,16 @@ class Compile(Verb[CompileResult]):
         return result.model_copy(update={"isa": compiled.isa(shown)})
 
     def _compiled(
-        self, means: Means, source: str, file_name: str, arch: str, flags: Sequence[str]
+        self, means: Means, source: str, file_name: str, arch: str, flags: Sequence[str], hip: str | None = None
     ) -> tuple[Compiled, tuple[str, ...]]:
-        """With the flags that it was compiled with: those of its `build` line, then `flags`."""
+        """With the flags that it was compiled with: of its `build` line, then `flags`. `hip`: by that compiler."""
         from amdkernel_mcp.languages.table import language_of
 
-        means.work.say(f"compiling for {arch}")
+        means.work.say(f"compiling for {arch}" + (f" with the compiler of HIP {hip}" if hip else ""))
         language = language_of(source, file_name)
         plan = language.read_plan(source)
         whole = (*plan.flags(), *flags)
-        compiler = means.steps.compiler(means.steps.target(self.target))
+        compiler = means.steps.compiler(means.steps.target(self.target), hip=hip)
         toolchain = language.toolchain(plan, None)
         return compiler.compile(source, arch=arch, flags=whole, file_name=file_name, toolchain=toolchain), whole
 
@@ -119,6 +123,8 @@ class Compile(Verb[CompileResult]):
 
         if self.compare_to is None:
             return None, None
+        if hip := other_compiler(self.compare_to):
+            return self._by_another(means, arch, hip), None
         by = means.work.owner
         text, file = means.attempts.named_source(self.compare_to, self.compare_file, by=by)
         assert text is not None
@@ -137,6 +143,19 @@ class Compile(Verb[CompileResult]):
             before = compiled.result
         return partial(compare_compiles, before, name=name, flags=flags), text
 
+    def _by_another(self, means: Means, arch: str, hip: str) -> Callable[[CompileResult], CompileComparison]:
+        """What compares with this kernel as the compiler of the HIP release `hip` makes it."""
+        from amdkernel_mcp.compiler.comparison import compare_compiles
+        from amdkernel_mcp.execution.docker.image import compilers
+
+        if hip not in compilers():
+            raise InputError(f"no HIP release is called {hip!r}", hint=f"known are {', '.join(compilers())}")
+        if not is_compiled_by_hip(self.source):
+            raise InputError("only HIP and assembly are compiled by HIP: Triton and FlyDSL bring their own compiler")
+        flags = self.flags if self.old_flags is None else self.old_flags
+        before, whole = self._compiled(means, self.source, self.file_name, self.old_arch or arch, flags, hip)
+        return partial(compare_compiles, before.result, name=f"hip:{hip}", flags=whole)
+
     @classmethod
     def again(cls, attempt: Attempt, given: Repeated) -> Self:
         """With the recorded architecture and flags."""
@@ -149,7 +168,7 @@ class Compile(Verb[CompileResult]):
             target=given.target,
             arch=chosen.arch,
             flags=chosen.flags,
-            compare_to=given.baseline,
+            compare_to=f"hip:{chosen.old_compiler}" if chosen.old_compiler else given.baseline,
             old_arch=chosen.old_arch,
             old_flags=chosen.old_flags,
         )
@@ -159,7 +178,9 @@ class Compile(Verb[CompileResult]):
         if self.old_arch is not None or self.old_flags is not None:
             hint = "compile the older kernel there first, then --compare attempt:ID"
             raise InputError("a server compares with an attempt as it was compiled", hint=hint)
-        other = self.compare_to and self.compare_to.rstrip("\n") + "\n"  # one line would be a path there
+        other = self.compare_to
+        if other and not names_no_file(other):
+            other = other.rstrip("\n") + "\n"  # one line would be a path there
         return {
             "arch": self.arch,
             "flags": list(self.flags),
@@ -175,7 +196,7 @@ class Compile(Verb[CompileResult]):
     def received(self, answer: CompileResult) -> CompileResult:
         """With the caller's name of the other kernel."""
         found = answer.comparison
-        if found is None or found.compared_with.startswith("attempt:"):
+        if found is None or names_no_file(found.compared_with):
             return answer
         return answer.model_copy(update={"comparison": found.model_copy(update={"compared_with": self.compare_file})})
 

@@ -5,13 +5,13 @@ A base image (compiler, Python, NumPy), and on it the layers of `IMAGE_STEPS`; t
 
 import hashlib
 from functools import reduce
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 from amdkernel_mcp.bundled import folder
 from amdkernel_mcp.config import Settings
 from amdkernel_mcp.errors import ToolchainError
 from amdkernel_mcp.execution.docker.daemon import Daemon, docker_errors
-from amdkernel_mcp.execution.layers import IMAGE_STEPS, SETUP_HINT, TRITON_STEP, step_name
+from amdkernel_mcp.execution.layers import COMPILER_STEP, IMAGE_STEPS, SETUP_HINT, TRITON_STEP, step_name
 
 if TYPE_CHECKING:
     from docker.models.images import Image
@@ -82,6 +82,26 @@ def triton_base_name(settings: Settings) -> str:
     return step_name(TRITON_STEP, base_name(settings))
 
 
+def of_compiler(settings: Settings, hip: str) -> Settings:
+    """The settings whose base image holds the compiler of the HIP release `hip`, a value of the setting."""
+    return settings.model_copy(update={"hip": hip, "image": None})
+
+
+def compilers() -> tuple[str, ...]:
+    """The HIP releases whose compilers can be installed next to the sandbox's own."""
+    return tuple(name for name in get_args(Settings.model_fields["hip"].annotation) if name != "auto")
+
+
+def compiler_name(settings: Settings) -> str:
+    """Name of the image that compiles alone: its base, and on it our PID 1. `settings`: see `of_compiler`."""
+    return _with_init(compiler_base_name(settings))
+
+
+def compiler_base_name(settings: Settings) -> str:
+    """Name of the layer with the compiler's scripts on the base image of these settings."""
+    return step_name(COMPILER_STEP, base_name(settings))
+
+
 def _with_init(base: str) -> str:
     init = (folder("sandbox") / "image" / "init.c").read_bytes()
     digest = hashlib.sha256(base.encode() + init)
@@ -137,5 +157,18 @@ def triton_image_id(daemon: Daemon, settings: Settings, *, host: str | None = No
         raise ToolchainError(
             "the kernel is in Triton or FlyDSL, which are not installed in the sandbox",
             hint=f"`amdkernel setup --triton{where}` installs both: 370 MB to download, no GPU and no torch",
+        )
+    return str(image.id)
+
+
+def compiler_image_id(daemon: Daemon, settings: Settings, hip: str) -> str:
+    """Id of the image that holds the compiler of another HIP release. Raises ToolchainError when it is not there."""
+    if not settings.image and settled(daemon, settings).hip == hip:
+        return sandbox_image_id(daemon, settings)
+    image = find_image(daemon, compiler_name(of_compiler(settings, hip)))
+    if image is None:
+        raise ToolchainError(
+            f"the compiler of HIP {hip} is not installed next to the sandbox's own",
+            hint=f"`amdkernel setup --compiler {hip}` installs it; no GPU is needed",
         )
     return str(image.id)

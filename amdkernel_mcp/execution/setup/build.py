@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from amdkernel_mcp.bundled import folder
 from amdkernel_mcp.config import Settings
-from amdkernel_mcp.errors import SandboxError, ToolchainError
+from amdkernel_mcp.errors import InputError, SandboxError, ToolchainError
 from amdkernel_mcp.execution.bare.runtime import make_runtime
 from amdkernel_mcp.execution.docker.container import INIT
 from amdkernel_mcp.execution.docker.daemon import Daemon, connect, docker_errors
@@ -24,9 +24,13 @@ from amdkernel_mcp.execution.docker.image import (
     HIP_RELEASES,
     SUITES,
     base_name,
+    compiler_base_name,
+    compiler_name,
+    compilers,
     find_image,
     image_name,
     is_of_amd,
+    of_compiler,
     sandbox_image_id,
     settled,
     torch_base_name,
@@ -37,7 +41,15 @@ from amdkernel_mcp.execution.docker.image import (
 from amdkernel_mcp.execution.docker.ownership import ownership_labels
 from amdkernel_mcp.execution.docker.reaper import remove
 from amdkernel_mcp.execution.hip_python import hip_python, pinned_wheels
-from amdkernel_mcp.execution.layers import IMAGE_STEPS, SETUP_HINT, TRITON_STEP, Step, step_files, step_name
+from amdkernel_mcp.execution.layers import (
+    COMPILER_STEP,
+    IMAGE_STEPS,
+    SETUP_HINT,
+    TRITON_STEP,
+    Step,
+    step_files,
+    step_name,
+)
 from amdkernel_mcp.execution.open_sandbox import docker_url, uses_no_containers
 from amdkernel_mcp.execution.setup.docker_build import UBUNTU, build_from
 from amdkernel_mcp.execution.setup.parts import keep_parts, send_parts
@@ -128,6 +140,20 @@ def setup_triton(settings: Settings, progress: Progress, *, host: str | None = N
         return find_image(daemon, name) or add_layer(daemon, parent, TRITON_STEP, name, settings, progress)
 
     return _setup_beside(settings, triton_name, triton, host)
+
+
+def setup_compiler(settings: Settings, progress: Progress, hip: str) -> str | None:
+    """Make the image that compiles with another HIP release, as `setup_torch` does. The sandbox image must be there."""
+    if hip not in compilers():
+        raise InputError(f"no HIP release is called {hip!r}", hint=f"known are {', '.join(compilers())}")
+    other = of_compiler(settings, hip)
+
+    def compiler(daemon: Daemon, _: Settings) -> "Image":
+        base, name = base_name(other), compiler_base_name(other)
+        parent = find_image(daemon, base) or _base(daemon, other, progress, None, None)
+        return find_image(daemon, name) or add_layer(daemon, parent, COMPILER_STEP, name, other, progress)
+
+    return _setup_beside(settings, lambda _: compiler_name(other), compiler, None)
 
 
 def _setup_beside(

@@ -8,7 +8,17 @@ from typing import Any
 from amdkernel_mcp.config import Settings
 from amdkernel_mcp.errors import AmdkernelError
 from amdkernel_mcp.execution.docker.daemon import connect, start_command
-from amdkernel_mcp.execution.docker.image import SUITES, find_image, image_name, settled, torch_name, triton_name
+from amdkernel_mcp.execution.docker.image import (
+    SUITES,
+    compiler_name,
+    compilers,
+    find_image,
+    image_name,
+    of_compiler,
+    settled,
+    torch_name,
+    triton_name,
+)
 from amdkernel_mcp.execution.gpus import local_gpus
 from amdkernel_mcp.execution.open_sandbox import open_sandbox, uses_no_containers
 from amdkernel_mcp.execution.setup.packages import debian_packages
@@ -104,7 +114,7 @@ def _image(settings: Settings) -> DoctorCheck:
 
 
 def _beside(settings: Settings) -> Iterator[DoctorCheck]:
-    """The images with PyTorch and with Triton, which most users do without."""
+    """Other compilers and the images with PyTorch and with Triton, which most users do without."""
     daemon = connect(settings.docker_host)
     try:
         ours = settled(daemon, settings)
@@ -116,6 +126,10 @@ def _beside(settings: Settings) -> Iterator[DoctorCheck]:
                 "for kernels in them and in Gluon: amdkernel setup --triton",
             ),
         ]
+        others = [hip for hip in compilers() if find_image(daemon, compiler_name(of_compiler(settings, hip)))]
+        none = "none; optional, for compile --compare hip:6.4: amdkernel setup --compiler 6.4"
+        found = ", ".join(f"HIP {hip}" for hip in others) or none
+        yield DoctorCheck(name="other compilers", status="ok", found=found)
         for title, name, what_for in images:
             image = find_image(daemon, name)
             found = f"{name}, {image.attrs['Size'] / 1e9:.1f} GB" if image else f"not installed; optional, {what_for}"

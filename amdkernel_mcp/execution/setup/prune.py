@@ -7,6 +7,11 @@ from amdkernel_mcp.execution.docker.daemon import Daemon, connect, docker_errors
 from amdkernel_mcp.execution.docker.image import (
     TORCH,
     base_name,
+    compiler_base_name,
+    compiler_name,
+    compilers,
+    find_image,
+    of_compiler,
     settled,
     torch_base_name,
     torch_name,
@@ -32,7 +37,7 @@ def prune(settings: Settings, progress: Progress, *, host: str | None = None) ->
     try:
         ours = settled(daemon, settings)
         beside = {torch_base_name(ours), torch_name(ours), triton_base_name(ours), triton_name(ours)}
-        keep = layer_names(ours) | beside
+        keep = layer_names(ours) | beside | _compilers(daemon, ours)
         unfinished = remove_unfinished(daemon)
         removed = (*remove_images(daemon, (*REPOSITORIES, SENDING), keep=keep), *unfinished)
     finally:
@@ -40,6 +45,13 @@ def prune(settings: Settings, progress: Progress, *, host: str | None = None) ->
     for name in removed:
         progress(f"removed {name}")
     return removed
+
+
+def _compilers(daemon: Daemon, settings: Settings) -> frozenset[str]:
+    """The images of the other compilers that are installed, with the layers that they share."""
+    others = [of_compiler(settings, hip) for hip in compilers()]
+    there = [each for each in others if find_image(daemon, compiler_name(each))]
+    return frozenset(name(each) for each in there for name in (base_name, compiler_base_name, compiler_name))
 
 
 def layer_names(settings: Settings) -> frozenset[str]:

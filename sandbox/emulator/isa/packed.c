@@ -199,6 +199,13 @@ static float mixed(const Inst *i, int k, u32 x)
     return i->neg >> k & 1 ? -f : f;
 }
 
+/* An inline constant that is read as a half is the constant of 16 bits. Source: LLVM pull request 183487. */
+static u32 half_constant(u32 x)
+{
+    float f = fabsf(f32_of(x)); /* of an integer, a subnormal or NaN: its bits are the same in both */
+    return f >= 0.125f && f <= 4.0f ? bits_f16(f32_of(x)) : x;
+}
+
 /* Sources as they lie in registers: this family's modifiers are read here. */
 static void raw_source(Wave *w, const Inst *i, int k, u32 *out)
 {
@@ -206,6 +213,8 @@ static void raw_source(Wave *w, const Inst *i, int k, u32 *out)
         memcpy(out, vector(w, i->source[k]), LANES * sizeof *out);
     else
         EACH_LANE out[l] = scalar32(w, i, k);
+    if (i->source[k] == SOURCE_CONSTANT && i->op_sel_hi >> k & 1)
+        EACH_LANE out[l] = half_constant(out[l]);
 }
 
 static void mix(Wave *w, const Inst *i, float *out)

@@ -291,6 +291,12 @@ MIXED = [
          lambda s: (s.f16(13).astype(float) * s.f16(14) + s.f32(0)).astype(np.float32)),
         ("v_fma_mix_f32 v20, v13, -v14, 1.0 op_sel:[1,0,0] op_sel_hi:[1,1,0]",
          lambda s: (s.f16(13, 1).astype(float) * -s.f16(14) + 1).astype(np.float32)),
+        ("v_fma_mix_f32 v20, v13, 1.0, v0 op_sel_hi:[1,1,0]",  # as Triton adds a half to a float
+         lambda s: (s.f16(13).astype(float) + s.f32(0)).astype(np.float32)),
+        ("v_fma_mix_f32 v20, v13, -0.5, v0 op_sel_hi:[1,1,0]",
+         lambda s: (s.f16(13).astype(float) * -0.5 + s.f32(0)).astype(np.float32)),
+        ("v_fma_mix_f32 v20, v13, 4.0, v0 op_sel_hi:[1,0,0]",
+         lambda s: (s.f16(13).astype(float) * 4 + s.f32(0)).astype(np.float32)),
         ("v_dot2_f32_f16 v20, v13, v14, v0",
          lambda s: (s.f32(0) + s.f16(13).astype(np.float32) * s.f16(14)) + s.f16(13, 1).astype(np.float32) * s.f16(14, 1)),
     ]),
