@@ -273,7 +273,7 @@ def job_view(job: Job, running: Running, viewer: Viewer) -> dict[str, Any]:
 
 
 def is_asked_for(view: dict[str, Any], *, show: str, user: str, problem: str) -> bool:
-    """Whether a list with these filters has the job. show: `open`: not over; `wrong`: it ended, and not well; else any."""
+    """Whether a list with these filters has the job. show: `open`: not over; `wrong`: it ended, not well; else any."""
     kinds = {"open": not view["is_over"], "wrong": view["status"] == "failed" or view["verdict"] in WRONG}
     named = user in ("", name_of(view["owner"])) and problem in ("", view["problem"])
     return named and kinds.get(show, True)
