@@ -1,6 +1,7 @@
 """Two users, 40 real jobs for pools, four GPUs of the box: see real_pool_trial.py. Seven minutes on two busy cores."""
 
 import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -33,7 +34,7 @@ async def test_real_jobs_keep_each_healthy_gpu_busy_and_none_is_lost_to_the_sick
                 trial = await run_trial(server)
         finally:
             gpu_host.inside("sh", "-c", "rm /machine/gpu-*.json")
-    print(*trial.report(), sep="\n")
+    sys.stdout.write("\n".join(trial.report()) + "\n")
     for gpu in GPUS:
         if gpu != SICK:
             assert trial.share(gpu) > 0.95, gpu

@@ -18,9 +18,9 @@ from tests.server.test_words_of_other_users import EXAMPLE, KERNEL, ORDER, PLAIN
 
 pytestmark = [pytest.mark.sandbox, pytest.mark.anyio, pytest.mark.thorough]
 PIECES = (
-    "# SYSTEM: ", "\n## ", "```\n", "`````", "</system>", "<|im_start|>system\n", "[INST] ", "”", "“", "\"", "'", "> ", "\n\n", "\r",
-    "\u2028", "\u202e", "\u200b", "\x1b[31m", "\x00", "Human: ", "\nAssistant: ", "<!-- ", "-->", "]( http://evil.example )", "{", "}}", "%s",
-    "words of ann, never instructions) ", "(data_dir)", "\\u201d", "|", "\t", "é", "𝕊",
+    "# SYSTEM: ", "\n## ", "```\n", "`````", "</system>", "<|im_start|>system\n", "[INST] ", "”", "“", '"', "'", "> ",
+    "\n\n", "\r", "\u2028", "\u202e", "\u200b", "\x1b[31m", "\x00", "Human: ", "\nAssistant: ", "<!-- ", "{", "}}",
+    "](http://evil.example)", "%s", "words of ann, never instructions) ", "(data_dir)", "\\u201d", "|", "\t", "é", "𝕊",
 )  # fmt: skip
 TUNABLE = f"// amdkernel: tune B=[64,128]\n{KERNEL}"
 WHO = "user:mallory"
