@@ -180,8 +180,9 @@ def _key(board: Board) -> tuple[str | None, ...]:
     return board.gpu, board.evidence, board.case, board.best.it.problem_hash
 
 
-def _pairs(board: Board, timed: Sequence[Any], viewer: Viewer) -> list[tuple[str, str, str]]:
-    """What the best may be compared with, so that one sees why it is faster: words and two attempts."""
+def _pairs(board: Board, timed: Sequence[Any], viewer: Viewer) -> list[tuple[str, str, str, float]]:
+    """What the best may be compared with, so that one sees why it is faster: words, two attempts, and how many times as
+    long the other took. The largest difference first: it says most."""
     mine = [each for each in timed if viewer.by in (None, each.by)]
     best = board.best.it
     if viewer.by not in (None, best.by):
@@ -193,15 +194,15 @@ def _pairs(board: Board, timed: Sequence[Any], viewer: Viewer) -> list[tuple[str
             before.append(each)
     rivals = [entry.it for entry in board.entries[1:2] if viewer.by in (None, entry.it.by)]
     options = [
-        *(("the best before it", each.id) for each in before[-2:-1]),
-        *((f"the best of {each.by.removeprefix('user:')}", each.id) for each in rivals),
-        *(("the first that was timed", each.id) for each in mine[:1]),
+        *(("the best before it", each) for each in before[-2:-1]),
+        *((f"the best of {name_of(each.by)}", each) for each in rivals),
+        *(("the first that was timed", each) for each in mine[:1]),
     ]
-    pairs: dict[str, str] = {}
+    pairs: dict[str, tuple[str, str, str, float]] = {}
     for words, other in options:
-        if other != best.id and other not in pairs:
-            pairs[other] = words
-    return [(words, other, best.id) for other, words in pairs.items()]
+        if other.id != best.id and other.id not in pairs:
+            pairs[other.id] = words, other.id, best.id, other.time_us / best.time_us
+    return sorted(pairs.values(), key=lambda pair: -pair[3])
 
 
 def weeks_of(running: Running) -> list[GpuWeek]:
