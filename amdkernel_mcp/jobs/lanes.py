@@ -66,7 +66,7 @@ class Lanes:
     def next_start(
         self, lines: Sequence[deque[Job]], running: Sequence[Job], usage: Usage, now_s: float
     ) -> tuple[Job, str] | None:
-        """Which job starts next, and where; None: no more of them. `lines`: of each lane its waiting jobs in their order;
+        """Which job starts next, and where; None: no more. `lines`: of each lane its waiting jobs in their order;
         the job is taken from its line, and so are those that may not start now. Of the first of the lines it is the one
         whose user is next: users take turns though they name the same GPUs differently."""
         heads: list[tuple[deque[Job], str]] = []
