@@ -84,7 +84,7 @@ def restore(settings: Settings, file: Path) -> RestoreResult:
 
 
 def _ends(database: Path) -> dict[str, tuple[float | None, float | None]] | None:
-    """Of each token of a database that has an end: when it was revoked, and when it expires; None: it cannot be read."""
+    """Of each token with an end: when it was revoked and when it expires; None: the database cannot be read."""
     wanted = "select id, revoked, expires from tokens where revoked is not null or expires is not null"
     try:
         with closing(sqlite3.connect(_read_only(database), uri=True, timeout=30)) as source:
