@@ -119,7 +119,7 @@ def _times(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any
 
 
 def bounded(limits: Sequence[Moved]) -> str | None:
-    """A sentence: what bounds the time of each; None where that is not known of both."""
+    """A sentence: what bounds the time of each; None where one is not known."""
     firsts, seconds = ([(value, each.name) for each in limits if (value := getattr(each, side))] for side in SIDES)
     if not firsts or not seconds:
         return None

@@ -41,7 +41,7 @@ WRONG = frozenset(
         *("does_not_compile", "wave64_mistake", "wrong_on_both", "wave32_mistake", "not_finished"),
     }
 )
-"""Verdicts after which somebody has to look."""
+"""Verdicts that ask for another look."""
 _WHOLE_HASH = re.compile(r"(sha256:[0-9a-f]{12})[0-9a-f]{52}")
 
 

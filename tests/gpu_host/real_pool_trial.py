@@ -1,4 +1,4 @@
-"""The trial of a team with real jobs: two users, 40 jobs of mixed verbs, four GPUs of which one is slow and one sick.
+"""The trial of a team with real jobs: two users, 40 jobs of mixed verbs, four GPUs, one slow and one sick.
 
 A server over HTTP, two clients, and the GPU host in a box, whose GPUs are emulated. The slow GPU has a quarter of a
 CPU, the sick one stops each kernel after a few steps. tests/jobs/pool_trial.py is the same with waits in place of work.

@@ -122,7 +122,8 @@ def test_users_take_turns_though_they_name_the_same_gpus_differently(cluster: Cl
     bobs = [cluster.submit(f"bob's {number}", "any:MI300X", owner="bob") for number in range(2)]
     places = [cluster.store.place(job) for job in (*bobs, *anns)]
     assert [place and place.number for place in places] == [1, 2, 3, 4, 5]
-    assert "2 jobs before it" in (places[2] or pytest.fail()).says("gfx942")
+    assert places[2] is not None
+    assert "2 jobs before it" in places[2].says("gfx942")
     for number, name in enumerate(("bob's 0", "bob's 1", "ann's 0")):
         cluster.ends[full[number]].set()
         cluster.where(name)
