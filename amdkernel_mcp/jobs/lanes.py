@@ -82,8 +82,10 @@ class Lanes:
             owner = head[0][0].owner
             return -self.quotas.priority_of(owner), busy[owner], usage.of(owner), rank(head[0][0])
 
-        line, place = min(heads, key=turn, default=(None, ""))
-        return None if line is None else (line.popleft(), place)
+        if not heads:
+            return None
+        line, place = min(heads, key=turn)
+        return line.popleft(), place
 
     def _place_for(self, job: Job, running: Sequence[Job], now_s: float) -> str | None:
         """The lane in which a waiting job may start now."""
