@@ -26,11 +26,14 @@ async def test_real_jobs_keep_each_healthy_gpu_busy_and_none_is_lost_to_the_sick
     gpu_host: GpuHost, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("PATH", f"{gpu_host.folder / 'bin'}:{os.environ['PATH']}")
-    settings = {"config": str(gpu_host.folder / "config.toml"), "user_queued_jobs": str(JOBS)}
+    tokens = f"{ANN} ann\n{BOB} bob\n"
+    config, cache = str(gpu_host.folder / "config.toml"), str(gpu_host.folder / "cache")
     with served(gpu_host, four_gpus()):
         make_one_slow_and_one_sick(gpu_host)
         try:
-            with http_server(tmp_path, tokens=f"{ANN} ann\n{BOB} bob\n", **settings) as server:
+            with http_server(
+                tmp_path, tokens=tokens, config=config, cache_dir=cache, user_queued_jobs=str(JOBS)
+            ) as server:
                 trial = await run_trial(server)
         finally:
             gpu_host.inside("sh", "-c", "rm /machine/gpu-*.json")
