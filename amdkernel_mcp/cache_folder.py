@@ -50,7 +50,7 @@ class CacheFolder:
             return f"it is larger than the cache ({self._max_total_bytes >> 20} MiB)"
         temporary = None
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".new-")
             with os.fdopen(handle, "wb") as file:
                 file.write(content)

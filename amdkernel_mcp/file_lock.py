@@ -11,6 +11,7 @@ def locked(file: Path) -> Iterator[None]:
 
     Windows has no such lock and none is held there: no server that several processes share runs there.
     """
+    file.touch(mode=0o600)
     with file.open("w") as held:
         try:
             import fcntl

@@ -60,7 +60,7 @@ def restore(settings: Settings, file: Path) -> RestoreResult:
     if not file.is_file():
         raise InputError(f"there is no file {file}")
     database.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-    revoked = _revocations(database)  # before the lock, which is lost where this process closes the file
+    ends = _ends(database)  # before the lock, which is lost where this process closes the file
     with _alone(database), _written_whole(database) as started:
         with (
             closing(sqlite3.connect(started)) as copy,
@@ -71,7 +71,7 @@ def restore(settings: Settings, file: Path) -> RestoreResult:
                 source.backup(copy)
             except sqlite3.DatabaseError as error:
                 raise InputError(f"{file} is not a backup: {error}") from None
-            again = _revoke(copy, revoked or {})
+            again = _end(copy, ends or {})
         kept = _set_aside(database)
     unread = "which tokens were revoked since the backup cannot be read: look at `amdkernel admin tokens list`"
     return RestoreResult(
@@ -79,27 +79,30 @@ def restore(settings: Settings, file: Path) -> RestoreResult:
         version=version,
         kept=str(kept) if kept else None,
         revoked_again=again,
-        note=unread if kept is not None and revoked is None else None,
+        note=unread if kept is not None and ends is None else None,
     )
 
 
-def _revocations(database: Path) -> dict[str, float] | None:
-    """When each revoked token of a database was revoked, by its id; None: it cannot be read."""
+def _ends(database: Path) -> dict[str, tuple[float | None, float | None]] | None:
+    """Of each token with an end: when it was revoked and when it expires; None: the database cannot be read."""
+    wanted = "select id, revoked, expires from tokens where revoked is not null or expires is not null"
     try:
         with closing(sqlite3.connect(_read_only(database), uri=True, timeout=30)) as source:
-            return dict(source.execute("select id, revoked from tokens where revoked is not null"))
+            return {token: (revoked, expires) for token, revoked, expires in source.execute(wanted)}
     except sqlite3.Error:
         return None
 
 
-def _revoke(copy: sqlite3.Connection, revoked: dict[str, float]) -> list[str]:
-    """Revoke these tokens where they are valid. Returns their ids."""
+def _end(copy: sqlite3.Connection, ends: dict[str, tuple[float | None, float | None]]) -> list[str]:
+    """Give tokens these ends where theirs are later: one that was rotated since expires. Returns whom it revoked."""
     tables = {name for (name,) in copy.execute("select name from sqlite_master where type = 'table'")}
     if "tokens" not in tables:
         return []
+    sooner = "update tokens set expires = :at where id = :token and (expires is null or expires > :at)"
+    copy.executemany(sooner, [{"token": token, "at": at} for token, (_, at) in ends.items() if at is not None])
     valid = {token for (token,) in copy.execute("select id from tokens where revoked is null")}
-    again = sorted(valid & revoked.keys())
-    copy.executemany("update tokens set revoked = ? where id = ?", [(revoked[token], token) for token in again])
+    again = sorted(token for token, (revoked, _) in ends.items() if token in valid and revoked is not None)
+    copy.executemany("update tokens set revoked = ? where id = ?", [(ends[token][0], token) for token in again])
     copy.commit()
     return again
 

@@ -17,6 +17,7 @@ from amdkernel_mcp.findings.hangs import SLOW
 from amdkernel_mcp.hardware.target import Target
 from amdkernel_mcp.kept_values import name_of
 from amdkernel_mcp.leases.hung_kernels import HungKernels, Started
+from amdkernel_mcp.leases.leased_sandbox import LeasedSandbox
 from amdkernel_mcp.work import Work
 
 if TYPE_CHECKING:
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
     from amdkernel_mcp.results.kernels import CheckResult
     from amdkernel_mcp.runner_protocol.report import RunnerReport
 
+_STOPPED = ("timeout", "deadlock", "crashed")
 _CODE = (".hip", ".cpp", ".cxx", ".cc", ".c", ".cu", ".h", ".hh", ".hpp", ".hxx", ".cuh", ".inc", ".inl")
 _LARGE = 4 << 20  # bytes: such a source is data, and takes long
 # Comments and white space, or what may hold their signs: literals. Each ends at the end of the text at the latest, so
@@ -67,15 +69,39 @@ class FirstStarts:
         )
 
     def note(self, prepared: PreparedKernel, answer: CheckResult, *, asked: bool = False) -> None:
-        """Keep how the kernel ended. asked: it was to start though it may hang."""
+        """Keep how the kernel ended. asked: it was to start though it may hang.
+
+        Raises QuarantinedError where its GPU is to blame.
+        """
         if started := started_kernel(prepared):
+            if answer.verdict in _STOPPED:
+                self._blame_a_sick_gpu(prepared, started)
             self._known.note(started, _shown(answer, prepared.target), prepared.target.name, asked=asked)
 
     def note_report(self, report: RunnerReport | None, *kernels: PreparedKernel) -> None:
-        """Keep that a measured run of these kernels did not end: which one of them it was is not known."""
+        """Keep that a measured run of these kernels did not end: which one of them it was is not known.
+
+        Raises QuarantinedError where their GPU is to blame.
+        """
         if report and any(case.status == "timeout" for case in report.cases):
-            for started in filter(None, map(started_kernel, kernels)):
-                self._known.note(started, "timeout", kernels[0].target.name)
+            known = [(each, started) for each in kernels if (started := started_kernel(each))]
+            for each, started in known:
+                self._blame_a_sick_gpu(each, started)
+            for each, started in known:
+                self._known.note(started, "timeout", each.target.name)
+
+    def _blame_a_sick_gpu(self, prepared: PreparedKernel, started: Started) -> None:
+        """Raises QuarantinedError where the GPU failed a kernel with a known answer after this one was stopped on it,
+        though this one ends elsewhere, if only on the emulator. Of a second GPU it is not believed: it may be that a
+        kernel which does not always end makes GPUs sick."""
+        sandbox = prepared.sandbox
+        sick = sandbox.gpu.quarantine() if isinstance(sandbox, LeasedSandbox) else None
+        if sick is None:
+            return
+        if not self._known.has_ended(started):
+            self._tried(prepared, started)
+        if self._known.has_ended(started) and self._known.excuse(started, prepared.target.name):
+            raise sick
 
     def admit_program(self, started: Started, where: Target, sandbox: Sandbox) -> None:
         """Raises InputError for a program that may hang and must not; SandboxError, TargetError without its GPU."""
@@ -95,11 +121,12 @@ class FirstStarts:
         from amdkernel_mcp.checking.check import check
         from amdkernel_mcp.checking.options import CheckOptions
 
-        where = prepared.target
+        where, sandbox = prepared.target, prepared.sandbox
+        beside = sandbox.without_lease if isinstance(sandbox, LeasedSandbox) else sandbox
         emulator = Target(f"emulator:{where.arch}", "emulator", where.arch, where.gpu)
         try:
             answer = check(
-                sandbox=self._sandboxes.without_gpu() if where.is_scheduled else prepared.sandbox,
+                sandbox=self._sandboxes.without_gpu() if where.is_scheduled else beside,
                 compiled=prepared.compiled,
                 problem=replace(prepared.problem, ranges={}),
                 plan=prepared.plan,

@@ -218,7 +218,7 @@ class History:
                 return False
         for folder in (self._settings.data_dir, stamp.parent):  # `parents` would ignore the mode
             folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        stamp.touch()
+        stamp.touch(mode=0o600)
         self.prune()
         return True
 

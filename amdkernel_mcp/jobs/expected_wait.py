@@ -72,7 +72,7 @@ class ExpectedWaits:
         self._said: dict[str, _Said] = {}  # by job
         self._misses: tuple[float, ...] = ()  # by which factor each range was too narrow, as a logarithm
         self._held: tuple[bool, ...] = ()
-        self._changes = 0
+        self._changes = self._ended = 0
         self._kept: dict[str, tuple[int, float, Mapping[str, Wait]]] = {}  # by lane
 
     def came(self, job: Job) -> None:
@@ -100,6 +100,7 @@ class ExpectedWaits:
     def ended(self, job: Job, seconds: float) -> None:
         """A job ran for so long."""
         self._changes += 1
+        self._ended += 1
         seconds = max(seconds, 0.001)
         verb, problem = job.request.verb, _problem(job)
         others = self._seconds.get((job.lane, verb), ())
@@ -133,11 +134,14 @@ class ExpectedWaits:
         draw = Random(0)  # the same each time: a number changes because the queue does
         number = max(LEAST_FUTURES, min(MOST_FUTURES, STARTS // max(len(queue.waiting), 1)))
         futures = [future(queue, durations, lately, span_s, draw) for _ in range(number)]
-        evidence = f"from {counted(sum(map(len, {known.seconds for known in durations.values()})), 'ended job')}"
+        known = sum(map(len, {known.seconds for known in durations.values()}))  # one may count for its GPU and its pool
+        evidence = f"from {counted(min(known, self._ended), 'ended job')}"
         if held := self._held:
             evidence += f"; {sum(held)} of the last {counted(len(held), 'range')} held"
         found = {}
         for job in queue.waiting:
+            if job.lane != queue.lane:  # the queue of its own lane says it better
+                continue
             starts = sorted(each.get(job.id, math.inf) for each in futures)
             low, middle, high = (starts[round(part * (number - 1))] for part in ((1 - HOLDS) / 2, 0.5, (1 + HOLDS) / 2))
             if math.isinf(high):  # others that come later are before it
@@ -166,12 +170,13 @@ class ExpectedWaits:
 
     def _lately(self, queue: Queue) -> tuple[list[tuple[float, Arrival, Durations]], float]:
         """What came, each with the seconds since the beginning of a span and its durations; and the span."""
-        came = self._came.get(queue.lane, ())
+        lanes = [self._came.get(lane, ()) for lane in queue.lanes or (queue.lane,)]
         span_s = min(max(queue.now_s - self._begun_s, AT_LEAST_S), RECENT_S)
-        if len(came) == MOST_ARRIVALS:
-            span_s = min(span_s, max(queue.now_s - came[0].when_s, 1.0))
+        for came in lanes:
+            if len(came) == MOST_ARRIVALS:
+                span_s = min(span_s, max(queue.now_s - came[0].when_s, 1.0))
         known = []
-        for each in came:
+        for each in sorted((each for came in lanes for each in came), key=lambda one: one.when_s):
             since_s = each.when_s - (queue.now_s - span_s)
             if since_s >= 0 and (durations := self._known(each.kinds)).seconds:
                 known.append((since_s, each, durations))

@@ -30,7 +30,7 @@ class Queue:
     """A lane at one moment.
 
     `running`: the jobs of all lanes, and whether each has a place in this one. `one_more`: a job of another user starts
-    where one user has all places. `used`: see fair_queue.py.
+    where one user has all places. `used`: see fair_queue.py. `lanes`: whose jobs wait for the same GPUs.
     """
 
     lane: str
@@ -41,6 +41,7 @@ class Queue:
     quotas: Quotas
     used: Mapping[str, float]
     now_s: float
+    lanes: Sequence[str] = ()
 
 
 @dataclass(frozen=True)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections import Counter, deque
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from amdkernel_mcp.hardware.pool import is_pool
 from amdkernel_mcp.jobs.away import host_of
+from amdkernel_mcp.jobs.fair_queue import rank
 from amdkernel_mcp.jobs.futures import Queue
 from amdkernel_mcp.jobs.quotas import Quotas
 from amdkernel_mcp.jobs.request import is_gpu
@@ -52,8 +54,57 @@ class Lanes:
         """Whether a job of another user starts where all workers run jobs of one."""
         return not is_gpu(lane) and self.width(lane) > 1
 
-    def queue(self, lane: str, waiting: Sequence[Job], running: Sequence[Job], usage: Usage, now_s: float) -> Queue:
-        """A lane at one moment. `waiting`: in the order in which they will run."""
+    def same_gpus(self, lane: str, lanes: Iterable[str]) -> Sequence[str]:
+        """The lane, and those of `lanes` whose jobs can only run on GPUs of this one: `any`, `gfx942` and `any:MI300X`
+        may be three names of the same."""
+        here = {*self._gpus(lane)}
+        return lane, *(each for each in lanes if each != lane and (gpus := {*self._gpus(each)}) and gpus <= here)
+
+    def _gpus(self, lane: str) -> Sequence[str]:
+        return self.pools.members(lane) if is_pool(lane) else (lane,) if is_gpu(lane) else ()
+
+    def next_start(
+        self, lines: Sequence[deque[Job]], running: Sequence[Job], usage: Usage, now_s: float
+    ) -> tuple[Job, str] | None:
+        """Which job starts next, and where; None: no more. `lines`: of each lane its waiting jobs in their order;
+        the job is taken from its line, and so are those that may not start now. Of the first of the lines it is the one
+        whose user is next: users take turns though they name the same GPUs differently."""
+        heads: list[tuple[deque[Job], str]] = []
+        for line in lines:
+            while line:
+                if (place := self._place_for(line[0], running, now_s)) is not None:
+                    heads.append((line, place))
+                    break
+                line.popleft()
+        busy = Counter(job.owner for job in running)
+
+        def turn(head: tuple[deque[Job], str]) -> tuple[float, ...]:
+            owner = head[0][0].owner
+            return -self.quotas.priority_of(owner), busy[owner], usage.of(owner), rank(head[0][0])
+
+        if not heads:
+            return None
+        line, place = min(heads, key=turn)
+        return line.popleft(), place
+
+    def _place_for(self, job: Job, running: Sequence[Job], now_s: float) -> str | None:
+        """The lane in which a waiting job may start now."""
+        if not self.quotas.may_run_one_more(job.owner, running):
+            return None
+        if job.pool is not None:
+            return self.gpu_for(job, running)
+        return job.lane if self.has_room(job, running) and not self.away.holds(job, now_s) else None
+
+    def queue(
+        self,
+        lane: str,
+        waiting: Sequence[Job],
+        running: Sequence[Job],
+        usage: Usage,
+        now_s: float,
+        lanes: Sequence[str] = (),
+    ) -> Queue:
+        """A lane at one moment. `waiting`: in the order in which they will run; of all `lanes`, see `same_gpus`."""
         here = self.pools.members(lane) if is_pool(lane) else (lane,)
         return Queue(
             lane,
@@ -64,6 +115,7 @@ class Lanes:
             self.quotas,
             {owner: usage.of(owner) for owner in {job.owner for job in (*waiting, *running)}},
             now_s,
+            lanes,
         )
 
     def has_room(self, job: Job, running: Sequence[Job]) -> bool:

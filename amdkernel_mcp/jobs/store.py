@@ -220,16 +220,19 @@ class JobStore:
 
     def _queue(self, lane: str) -> Queue:
         """A lane now. Called under the lock."""
-        return self._lanes.queue(lane, self._in_order(lane), self._running, self._usage, self._clock())
+        lanes = self._lanes.same_gpus(lane, self._waiting)
+        return self._lanes.queue(lane, self._in_order(*lanes), self._running, self._usage, self._clock(), lanes)
 
-    def _in_order(self, lane: str) -> Sequence[Job]:
-        return in_order(self._waiting.get(lane, ()), self._running, self._usage, self._quotas.priority_of)
+    def _in_order(self, *lanes: str) -> Sequence[Job]:
+        waiting = [job for lane in lanes for job in self._waiting.get(lane, ())]
+        return in_order(waiting, self._running, self._usage, self._quotas.priority_of)
 
     def _places(self, queue: Queue) -> dict[Job, Place]:
         """Its waiting jobs. Takes milliseconds: not under the lock."""
         waits = self._waits.of(queue)
         busy = Counter(job.owner for job, is_here in queue.running if is_here)
-        return {job: Place(number, waits.get(job.id), busy) for number, job in enumerate(queue.waiting, 1)}
+        numbers = ((number, job) for number, job in enumerate(queue.waiting, 1) if job.lane == queue.lane)
+        return {job: Place(number, waits.get(job.id), busy) for number, job in numbers}
 
     def cancel(self, job: Job) -> None:
         """End a queued job at once and a running one within a second; a finished job stays as it is."""
@@ -282,24 +285,16 @@ class JobStore:
         own: work that hangs cannot keep the process alive after `close`."""
         if self._drained_by_s is not None:
             return
-        for lane in lanes or [*self._waiting]:
-            if not self._waiting.get(lane) or self._lanes.is_full(lane, self._running):
-                continue
-            for job in self._in_order(lane):
-                if not self._quotas.may_run_one_more(job.owner, self._running):
-                    continue
-                if job.pool is not None:
-                    if (gpu := self._lanes.gpu_for(job, self._running)) is not None:
-                        self._start(job, on=gpu)
-                elif self._lanes.has_room(job, self._running) and not self._away.holds(job, self._clock()):
-                    self._start(job)
+        open_lanes = (lane for lane in lanes or [*self._waiting] if self._waiting.get(lane))
+        lines = [deque(self._in_order(lane)) for lane in open_lanes if not self._lanes.is_full(lane, self._running)]
+        while (found := self._lanes.next_start(lines, self._running, self._usage, self._clock())) is not None:
+            self._start(*found)
 
-    def _start(self, job: Job, *, on: str | None = None) -> None:
-        """`on`: the GPU of its pool."""
+    def _start(self, job: Job, place: str) -> None:
+        """`place`: a lane; of a job for a pool the GPU."""
         self._dequeue(job)
-        if on is not None:
-            assert job.pool is not None
-            job.lane = self._lanes.had_last[job.owner, job.pool] = on
+        if job.pool is not None:
+            job.lane = self._lanes.had_last[job.owner, job.pool] = place
         self._running.append(job)
         self._waits.started(job)
         job.status, job.begun_s = "running", self._clock()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from amdkernel_mcp.errors import TargetError
 from amdkernel_mcp.execution.gpu_idle import read_state
+from amdkernel_mcp.leases.gpu_health import QuarantinedError
 from amdkernel_mcp.leases.gpu_leases import GpuLeases, Kind
 from amdkernel_mcp.leases.health_kernel import HealthKernel
 from amdkernel_mcp.leases.held import lease
@@ -58,3 +59,11 @@ class LeasedGpu:
             self._hygiene.watched(asked, held) as watched,
         ):
             yield watched
+
+    def quarantine(self) -> QuarantinedError | None:
+        """Why nothing runs on it now. Raises DatabaseError."""
+        try:
+            self._leases.health.refuse_quarantined(self._gpu, self._target)
+        except QuarantinedError as error:
+            return error
+        return None

@@ -42,6 +42,7 @@ class HungKernels:
 
     def __init__(self, folder: Path) -> None:
         self._hung = KeptValues(folder / "hung", TypeAdapter(str), max_total_bytes=MOST_BYTES)
+        self._excused = KeptValues(folder / "excused", TypeAdapter(str), max_total_bytes=MOST_BYTES)
         self._ended = KeptValues(folder / "ended", TypeAdapter(str), max_total_bytes=MOST_BYTES_ENDED)
 
     def note(self, started: Started, verdict: str | None, target: str, *, asked: bool = False) -> None:
@@ -53,6 +54,17 @@ class HungKernels:
                 self._ended.put(_ended(started), target)
             if asked and self._hung.get(_hung(started)):
                 self._hung.put(_hung(started), "")
+
+    def has_ended(self, started: Started) -> bool:
+        """Whether it was seen to end with the same work."""
+        return self._ended.get(_ended(started)) is not None
+
+    def excuse(self, started: Started, target: str) -> bool:
+        """Whether a GPU that fell sick while this ran may be the reason why it did not end: of the first such GPU."""
+        first = self._excused.get(_hung(started))
+        if first is None:
+            self._excused.put(_hung(started), target)
+        return first in (None, target)
 
     def refuse(
         self,

@@ -17,11 +17,13 @@ has come back, and on a GPU without a baseline: one that is new here, or was rel
 from __future__ import annotations
 
 import logging
+import math
 import re
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from amdkernel_mcp.cancellation import Cancellation, CancelledWorkError
@@ -75,6 +77,17 @@ def what_failed(error: BaseException) -> str:
     return "the job was cancelled" if isinstance(error, CancelledWorkError) else "the sandbox of the job failed"
 
 
+@dataclass
+class _Trying:
+    """A new GPU is tried by one job of this process. `passed_s`: when it last passed, by the monotonic clock."""
+
+    lock: threading.Lock = field(default_factory=threading.Lock)
+    passed_s: float = -math.inf
+
+
+_TRYING: dict[str, _Trying] = {}
+
+
 @dataclass(frozen=True)
 class Hygiene:
     """The looks at one GPU. `target`: as this configuration calls it. `look` raises SandboxError.
@@ -102,7 +115,7 @@ class Hygiene:
 
         Raises QuarantinedError before it, and what `look` raises.
         """
-        self._before(asked)
+        self._before(asked, work)
         ending = Ending()
         try:
             with doing(inside := replace(work, ending=ending)):
@@ -111,8 +124,10 @@ class Hygiene:
             with cancelled_by(Cancellation()):  # the GPU of a cancelled job is looked at as well
                 self._after(asked, ending.why)
 
-    def _before(self, asked: Asked) -> None:
+    def _before(self, asked: Asked, work: Work) -> None:
+        came_s = time.monotonic()
         self._health.refuse_quarantined(self.gpu, self.target)  # it may have come while the job waited
+        state = self._try_new(came_s, work) if self._is_new() else None
         if not self.leases.is_alone(asked):
             return  # what the others do is seen; the last one of them is looked after
         known = self._health.find(self.gpu)
@@ -120,10 +135,8 @@ class Hygiene:
             reason = self._recover(asked, known.suspect)
             if reason is not None:
                 raise QuarantinedError(self.gpu, self.target, reason)
-        state = self.look()
+        state = state or self.look()
         baseline = known.baseline if known else None
-        if baseline is None:
-            self._refuse_broken(state)
         if baseline and isinstance(state, GpuState) and not state.processes and what_is_left(state, baseline):
             reason = self._recover(asked, _HIDDEN)
             if reason is not None:
@@ -131,6 +144,29 @@ class Hygiene:
             state = self.look()
         if isinstance(state, GpuState) and self.leases.is_alone(asked):
             self._health.took_baseline(self.gpu, self.target, no_higher(state, baseline))
+
+    def _is_new(self) -> bool:
+        """Whether no job has had it yet, or it was released."""
+        known = self._health.find(self.gpu)
+        return known is None or known.baseline is None
+
+    def _try_new(self, came_s: float, work: Work) -> GpuState | str | None:
+        """Try a new GPU once for all that came to it at the same time; how it looked before that, None: another tried.
+
+        Raises QuarantinedError.
+        """
+        trying = _TRYING.setdefault(self.gpu, _Trying())
+        while not trying.lock.acquire(timeout=0.5):
+            work.cancellation.check()
+        try:
+            self._health.refuse_quarantined(self.gpu, self.target)
+            if not self._is_new() or trying.passed_s >= came_s:
+                return None
+            self._refuse_broken(state := self.look())
+            trying.passed_s = time.monotonic()
+            return state
+        finally:
+            trying.lock.release()
 
     def _refuse_broken(self, state: GpuState | str) -> None:
         """Raises QuarantinedError where the kernel fails on a GPU of which nothing is known yet."""

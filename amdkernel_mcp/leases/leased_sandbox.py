@@ -33,10 +33,11 @@ class ExclusiveSandbox(Protocol):
 
 
 class LeasedSandbox:
-    """Implements `Sandbox`. Compiles and references need no GPU and no lease."""
+    """Implements `Sandbox`. Compiles and references need no GPU and no lease. `without_lease`: for what the emulator
+    runs next to the GPU."""
 
     def __init__(self, sandbox: Sandbox, gpu: LeasedGpu) -> None:
-        self._sandbox = sandbox
+        self._sandbox = self.without_lease = sandbox
         self.gpu = gpu
         self.isolation, self.image_id = sandbox.isolation, sandbox.image_id
 

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import log
 from typing import TYPE_CHECKING, Any
 
 from amdkernel_mcp.pages.findings import Sorted, sort
+from amdkernel_mcp.pages.render import figure
 
 if TYPE_CHECKING:
     from amdkernel_mcp.results.history import AttemptShown
 
 MOST_COUNTERS = 200
+SIDES = ("first", "second")
 
 
 @dataclass(frozen=True)
@@ -48,12 +50,13 @@ def compared(first: AttemptShown, second: AttemptShown) -> dict[str, Any]:
         "a": _head(first),
         "b": _head(second),
         "times": _times(first.attempt, second.attempt),
+        "bounded": bounded(limits),
         "limits": sorted(limits, key=lambda each: -max(each.first or 0.0, each.second or 0.0))[:8],
         "moved": [each for each in counters if each.change][:MOST_COUNTERS],
         "same": sum(not each.change for each in counters),
         "findings": _gone_and_come(_messages(a), _messages(b)),
         "diagnosis": _gone_and_come(*(_because(each) for each in sides)),
-        "sides": [(words, each) for words, each in zip(("first", "second"), sides, strict=True)],
+        "sides": [(words, each) for words, each in zip(SIDES, sides, strict=True)],
         "diff": diff_of(second.diff),
     }
 
@@ -84,7 +87,7 @@ def _times(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any
     """How many times as fast the second is, or why that cannot be said."""
     a, b = ((one.get("answer") or {}) for one in (first, second))
     times = [(answer.get("time_us") or {}) for answer in (a, b)]
-    untimed = [name for name, time in zip(("first", "second"), times, strict=True) if not time.get("value")]
+    untimed = [name for name, time in zip(SIDES, times, strict=True) if not time.get("value")]
     if untimed:
         which = "Neither" if len(untimed) == 2 else f"Only the {'second' if untimed == ['first'] else 'first'}"
         return {"factor": None, "apart": None, "why": f"{which} was timed, so no times are compared."}
@@ -113,6 +116,17 @@ def _times(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any
     else:
         why = "two separate runs: a hint, no verdict. A benchmark with the first as its baseline times both in turns"
     return {"factor": times[0]["value"] / times[1]["value"], "apart": apart, "why": why}
+
+
+def bounded(limits: Sequence[Moved]) -> str | None:
+    """A sentence: what bounds the time of each; None where one is not known."""
+    firsts, seconds = ([(value, each.name) for each in limits if (value := getattr(each, side))] for side in SIDES)
+    if not firsts or not seconds:
+        return None
+    (first_us, first), (second_us, second) = max(firsts), max(seconds)
+    if first == second:
+        return f"Both are bounded by {first}: {figure(first_us)} us of the first, {figure(second_us)} us of the second."
+    return f"The first is bounded by {first} ({figure(first_us)} us), the second by {second} ({figure(second_us)} us)."
 
 
 def _counters(answer: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:

@@ -17,7 +17,7 @@ from amdkernel_mcp.pages.compare import compared
 from amdkernel_mcp.pages.drawn import DAYS, plot_of, week_of
 from amdkernel_mcp.pages.leaderboard import gpus_of
 from amdkernel_mcp.pages.related import command, related
-from amdkernel_mcp.pages.render import fragment, page
+from amdkernel_mcp.pages.render import fragment, name_of, page
 from amdkernel_mcp.pages.status import states_of
 
 if TYPE_CHECKING:
@@ -33,7 +33,15 @@ if TYPE_CHECKING:
 Seen = Callable[["Request", "Running", "Viewer"], Awaitable[Response]]
 NoteOfAnother = Callable[["Request", "Viewer", str, str], None]
 """Writes to the audit log that an admin opened what another user made: which page, and whose."""
-MOST_JOBS = 50
+MOST_JOBS, LOOKED_AT = 50, 500
+"""Jobs in a list; the newest of which filters take theirs."""
+WRONG = frozenset(
+    {
+        *("incorrect", "invalid", "crashed", "timeout", "deadlock", "not_emulated", "compile_error"),
+        *("does_not_compile", "wave64_mistake", "wrong_on_both", "wave32_mistake", "not_finished"),
+    }
+)
+"""Verdicts that ask for another look."""
 _WHOLE_HASH = re.compile(r"(sha256:[0-9a-f]{12})[0-9a-f]{52}")
 
 
@@ -84,11 +92,16 @@ class TeamPages:
             self._note_of_another(request, viewer, "page: compare", owner)
         return page("compare.html", {"viewer": viewer} | view)
 
-    async def _jobs(self, _: Request, running: Running, viewer: Viewer) -> Response:
-        def found() -> list[dict[str, Any]]:
-            return [_job_view(job, running) for job in running.jobs.list(viewer.by, MOST_JOBS)]
+    async def _jobs(self, request: Request, running: Running, viewer: Viewer) -> Response:
+        asked = {name: request.query_params.get(name, "")[:200] for name in ("show", "user", "problem")}
+        most = LOOKED_AT if any(asked.values()) else MOST_JOBS
 
-        return page("jobs.html", {"viewer": viewer, "jobs": await asyncio.to_thread(found), "most": MOST_JOBS})
+        def found() -> list[dict[str, Any]]:
+            views = (job_view(job, running, viewer) for job in running.jobs.list(viewer.by, most))
+            return [view for view in views if is_asked_for(view, **asked)][:MOST_JOBS]
+
+        values = {"jobs": await asyncio.to_thread(found), "most": MOST_JOBS, "asked": asked}
+        return page("jobs.html", values | {"viewer": viewer})
 
     async def _job_of_attempt(self, request: Request, running: Running, viewer: Viewer) -> Response:
         """To the job that made an attempt."""
@@ -105,8 +118,8 @@ class TeamPages:
     async def _job(self, request: Request, running: Running, viewer: Viewer) -> Response:
         job = await asyncio.to_thread(running.jobs.find, request.path_params["job"], viewer.by)
         self._note_of_another(request, viewer, "page: job", job.owner)
-        view = await asyncio.to_thread(_job_view, job, running)
-        return page("job_page.html", {"viewer": viewer, "job": view, "may_retry": _may_retry(job, viewer)})
+        view = await asyncio.to_thread(job_view, job, running, viewer)
+        return page("job_page.html", {"viewer": viewer, "job": view})
 
     async def _job_events(self, request: Request, running: Running, viewer: Viewer) -> Response:
         job = await asyncio.to_thread(running.jobs.find, request.path_params["job"], viewer.by)
@@ -167,8 +180,9 @@ def _key(board: Board) -> tuple[str | None, ...]:
     return board.gpu, board.evidence, board.case, board.best.it.problem_hash
 
 
-def _pairs(board: Board, timed: Sequence[Any], viewer: Viewer) -> list[tuple[str, str, str]]:
-    """What the best may be compared with, so that one sees why it is faster: words and two attempts."""
+def _pairs(board: Board, timed: Sequence[Any], viewer: Viewer) -> list[tuple[str, str, str, float]]:
+    """What the best may be compared with, so that one sees why it is faster: words, two attempts, and how many times as
+    long the other took. The largest difference first: it says most."""
     mine = [each for each in timed if viewer.by in (None, each.by)]
     best = board.best.it
     if viewer.by not in (None, best.by):
@@ -180,15 +194,15 @@ def _pairs(board: Board, timed: Sequence[Any], viewer: Viewer) -> list[tuple[str
             before.append(each)
     rivals = [entry.it for entry in board.entries[1:2] if viewer.by in (None, entry.it.by)]
     options = [
-        *(("the best before it", each.id) for each in before[-2:-1]),
-        *((f"the best of {each.by.removeprefix('user:')}", each.id) for each in rivals),
-        *(("the first that was timed", each.id) for each in mine[:1]),
+        *(("the best before it", each) for each in before[-2:-1]),
+        *((f"the best of {name_of(each.by)}", each) for each in rivals),
+        *(("the first that was timed", each) for each in mine[:1]),
     ]
-    pairs: dict[str, str] = {}
+    pairs: dict[str, tuple[str, str, str, float]] = {}
     for words, other in options:
-        if other != best.id and other not in pairs:
-            pairs[other] = words
-    return [(words, other, best.id) for other, words in pairs.items()]
+        if other.id != best.id and other.id not in pairs:
+            pairs[other.id] = words, other.id, best.id, other.time_us / best.time_us
+    return sorted(pairs.values(), key=lambda pair: -pair[3])
 
 
 def weeks_of(running: Running) -> list[GpuWeek]:
@@ -213,26 +227,27 @@ def job_parts(job_id: str, running: Running, viewer: Viewer) -> Parts:
 
     def parts(_: int) -> Sequence[Part]:
         try:
-            job = running.jobs.find(job_id, viewer.by)
-            view = _job_view(job, running)
+            view = job_view(running.jobs.find(job_id, viewer.by), running, viewer)
         except AmdkernelError:
             return []
-        values = {"viewer": viewer, "may_retry": _may_retry(job, viewer)}
-        html = fragment("job.html", values | {"job": view})
-        still = fragment("job.html", values | {"job": view | {"seconds": 0.0}})
+        html = fragment("job.html", {"viewer": viewer, "job": view})
+        still = fragment("job.html", {"viewer": viewer, "job": view | {"seconds": 0.0}})
         return [("job", still, html)]
 
     return parts
 
 
-def _job_view(job: Job, running: Running) -> dict[str, Any]:
+def job_view(job: Job, running: Running, viewer: Viewer) -> dict[str, Any]:
+    """What `job.html` and `jobs.html` need."""
     place = running.jobs.place(job) if job.status == "queued" and not job.elsewhere else None
     status = job.state.replace("waits_for_gpu", "waits for a GPU")
     asked, asked_lane = job.request.arguments, job.request.lane(running.default_target)
     target = (job.answer.target if job.answer else None) or asked.get("target") or running.default_target
     now_s = running.jobs.overview().now_s if job.finished_s is None else job.finished_s
     since_s = job.accepted_s if job.begun_s is None else job.begun_s
-    verdict = getattr(job.answer, "verdict", None)
+    verdict, not_again = getattr(job.answer, "verdict", None), why_not_again(job, running, viewer)
+    if getattr(job.answer, "ok", True) is False:  # of a compile
+        verdict = "compile_error"
     return {
         "id": job.id,
         "owner": job.owner,
@@ -253,7 +268,16 @@ def _job_view(job: Job, running: Running) -> dict[str, Any]:
         "wait": place.wait.expected_s if place and place.wait else None,
         "log": [(_iso(each.at_s), _WHOLE_HASH.sub(r"\1…", each.text)) for each in [*job.log]],
         "elsewhere": job.elsewhere,
+        "may_retry": job.status in FINISHED and not_again is None,
+        "not_again": not_again,
     }
+
+
+def is_asked_for(view: dict[str, Any], *, show: str, user: str, problem: str) -> bool:
+    """Whether a list with these filters has the job. show: `open`: not over; `wrong`: it ended, not well; else any."""
+    kinds = {"open": not view["is_over"], "wrong": view["status"] == "failed" or view["verdict"] in WRONG}
+    named = user in ("", name_of(view["owner"])) and problem in ("", view["problem"])
+    return named and kinds.get(show, True)
 
 
 def _iso(seconds: float) -> str:
@@ -262,18 +286,38 @@ def _iso(seconds: float) -> str:
     return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
-def _may_retry(job: Job, viewer: Viewer) -> bool:
-    """Whether its owner may start the same again: this process has what it was given."""
-    return job.status in FINISHED and not job.elsewhere and job.owner == viewer.user and bool(job.request.arguments)
+def _is_kept(job: Job) -> bool:
+    """It is over, and this process has what it was given."""
+    return job.status in FINISHED and not job.elsewhere and bool(job.request.arguments)
+
+
+def why_not_again(job: Job, running: Running, viewer: Viewer) -> str | None:
+    """Why there is no button that starts it again; None where there is one, and while it runs."""
+    if job.status not in FINISHED:
+        return None
+    if not _is_kept(job):
+        return "What it was given is no longer here: call its tool or its command again."
+    if job.owner != viewer.user:
+        return f"{name_of(job.owner)} can start it again: the button is on this page for them alone."
+    try:
+        _refuse(running, viewer, job)
+    except InputError as error:
+        return error.message
+    return None
+
+
+def _refuse(running: Running, viewer: Viewer, job: Job) -> None:
+    """Raises InputError where the viewer's token does not cover what the job asks for."""
+    if viewer.scopes is not None:
+        running.refuse(viewer.scopes, job.request)
 
 
 def retry(job: Job, running: Running, viewer: Viewer) -> Job:
     """The same job again. Raises InputError, and what submitting raises: quotas, a server that drains."""
-    if not _may_retry(job, viewer):
+    if not (_is_kept(job) and job.owner == viewer.user):
         raise InputError("This job cannot be started again here: call its tool again.")
     asked = job.request
-    if viewer.scopes is not None:
-        running.refuse(viewer.scopes, asked)
+    _refuse(running, viewer, job)
     running.jobs.check_time_quota(viewer.user, asked)
     running.jobs.look_for_gpus(asked)
     again = running.jobs.submit(viewer.user, asked)

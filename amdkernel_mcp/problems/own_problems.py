@@ -141,15 +141,15 @@ class OwnProblems:
                 each.mkdir(mode=0o700, parents=True, exist_ok=True)
             with tempfile.TemporaryDirectory(dir=folder, prefix=".new-") as temporary:
                 new = Path(temporary) / name
-                new.mkdir()
-                (new / "problem.toml").write_text(declaration, encoding="utf-8")
-                (new / "reference.py").write_text(reference, encoding="utf-8")
+                new.mkdir(mode=0o700)
+                _write(new / "problem.toml", declaration)
+                _write(new / "reference.py", reference)
                 try:
                     examine(load_problem(new, limits))
                 except ProblemFileError as error:
                     raise _with_plain_file(error) from None
                 if shared:
-                    (new / _OWNER).write_text(by, encoding="utf-8")
+                    _write(new / _OWNER, by)
                 with _alone(folder):
                     self.refuse_name(name, by, shared=shared)  # another may have been quicker
                     _replace(new, folder / name, Path(temporary) / "old")
@@ -181,6 +181,12 @@ class OwnProblems:
         if len(name) > _LONGEST_FOLDER:  # no file system takes it
             name = f"long-{hashlib.sha256(by.encode()).hexdigest()}"
         return self._folder / name
+
+
+def _write(file: Path, text: str) -> None:
+    """Make a file that other users of the machine cannot read."""
+    file.touch(mode=0o600)
+    file.write_text(text, encoding="utf-8")
 
 
 def _names(folder: Path) -> list[str]:

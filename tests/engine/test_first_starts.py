@@ -26,6 +26,8 @@ from amdkernel_mcp.execution.runner.program_files import Program, sent_program
 from amdkernel_mcp.execution.sandbox import Completed, Sandbox
 from amdkernel_mcp.findings.hangs import SLOW
 from amdkernel_mcp.hardware.target import Target
+from amdkernel_mcp.leases.gpu_health import QuarantinedError
+from amdkernel_mcp.leases.leased_sandbox import LeasedSandbox
 from amdkernel_mcp.problems.problem_file import load_problem
 from amdkernel_mcp.results.kernels import CheckResult, Finding, FindingKind
 from amdkernel_mcp.runner_protocol.report import CaseReport, RunnerReport
@@ -150,6 +152,49 @@ def test_a_measured_run_that_did_not_end_is_noted_of_each_kernel_in_it(engine: E
     for each in kernels:
         with pytest.raises(InputError, match=r"did not end before \(timeout on gpu1:0\)"):
             starts.admit(each, Work())
+
+
+class SickGpu:
+    """Of a leased sandbox: it failed a kernel with a known answer after the run."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def quarantine(self) -> QuarantinedError:
+        return QuarantinedError(self.name, self.name, "a kernel with a known answer did not end")
+
+
+@pytest.mark.sandbox
+@pytest.mark.usefixtures("sandbox", "node")
+@pytest.mark.parametrize("step", ["64", "0"])
+def test_a_gpu_that_is_found_sick_is_to_blame_for_a_kernel_that_ends_elsewhere(
+    engine: Engine, tmp_path: Path, step: str
+) -> None:
+    starts = FirstStarts(engine._settings.model_copy(update={"cache_dir": tmp_path}), engine._sandboxes)
+    kernel, sandbox = on_gpu(engine, looping(step), OF_A_HIVE)
+    sick = replace(kernel, sandbox=cast(Sandbox, Sick(sandbox, SickGpu("gpu1:0"))))
+    hung = RunnerReport(None, (CaseReport("timeout", "", ()),))
+    if step == "0":  # the emulator says that it never ends: it may have made the GPU sick
+        starts.note_report(hung, sick)
+    else:
+        for _ in range(2):  # two jobs that ran there at once
+            with pytest.raises(QuarantinedError):
+                starts.note_report(hung, sick)
+            with pytest.raises(QuarantinedError):
+                starts.note(sick, CheckResult(verdict="timeout", reason="no end"))
+        starts.admit(kernel, Work())
+        other = replace(sick, sandbox=cast(Sandbox, Sick(sandbox, SickGpu("gpu1:1"))))
+        other = replace(other, target=replace(GPU, name="gpu1:1", index=1))
+        starts.note_report(hung, other)  # a second GPU fell sick under it
+    with pytest.raises(InputError, match="did not end before"):
+        starts.admit(kernel, Work())
+
+
+class Sick(LeasedSandbox):
+    """A sandbox whose GPU is quarantined."""
+
+    def __init__(self, sandbox: BesideGpu, gpu: SickGpu) -> None:
+        super().__init__(cast(Sandbox, sandbox), cast(Any, gpu))
 
 
 MAIN = b'#include <hip/hip_runtime.h>\nint main() { puts("it\'s /* no */ // comment"); return 0; }\n'

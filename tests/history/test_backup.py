@@ -70,6 +70,24 @@ def test_a_token_that_was_revoked_since_the_backup_stays_revoked(settings: Setti
     assert users(settings) == {"ann"}
 
 
+def test_a_token_that_was_rotated_since_the_backup_ends_as_it_would_have(settings: Settings, backup: Path) -> None:
+    add_user(settings, "ann")
+    back_up(settings, backup)
+    database = open_access(settings)
+    [token] = TokenStore(database).list()
+    TokenStore(database).rotate(token.id, overlap_s=3600)
+    [ends] = [each.expires_s for each in TokenStore(database).list() if each.id == token.id]
+    database.dispose()
+    done = restore(settings, backup)
+    database = open_access(settings)
+    [restored] = TokenStore(database).list()
+    database.dispose()
+    assert token.expires_s is None
+    assert (restored.id, restored.expires_s) == (token.id, ends)
+    assert ends is not None
+    assert done.revoked_again == [], "it is valid until then"
+
+
 def test_where_revocations_cannot_be_read_a_restore_says_so(settings: Settings, backup: Path) -> None:
     add_user(settings, "ann")
     back_up(settings, backup)

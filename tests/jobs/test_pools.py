@@ -112,6 +112,32 @@ def test_what_waits_for_a_pool_gets_the_first_gpu_that_is_free(cluster: Cluster)
     assert cluster.where("late") == places[4]
 
 
+def test_users_take_turns_though_they_name_the_same_gpus_differently(cluster: Cluster) -> None:
+    full = [str(number) for number in range(3 * JOBS_PER_GPU)]
+    for name in full:
+        cluster.submit(name, "gfx942")
+    for name in full:
+        cluster.where(name)
+    anns = [cluster.submit(f"ann's {number}", "gfx942") for number in range(3)]
+    bobs = [cluster.submit(f"bob's {number}", "any:MI300X", owner="bob") for number in range(2)]
+    places = [cluster.store.place(job) for job in (*bobs, *anns)]
+    assert [place and place.number for place in places] == [1, 2, 3, 4, 5]
+    assert places[2] is not None
+    assert "2 jobs before it" in places[2].says("gfx942")
+    for number, name in enumerate(("bob's 0", "bob's 1", "ann's 0")):
+        cluster.ends[full[number]].set()
+        cluster.where(name)
+    assert [job.status for job in (*bobs, *anns)] == ["running", "running", "running", "queued", "queued"]
+
+
+def test_a_job_for_one_gpu_does_not_wait_for_those_that_may_have_others(cluster: Cluster) -> None:
+    for number in range(3 * JOBS_PER_GPU + 3):
+        cluster.submit(str(number), "gfx942")
+    (place,) = [cluster.store.place(cluster.submit("named", "a:0", owner="ann"))]
+    assert place is not None
+    assert place.number == 1
+
+
 def test_a_gpu_that_a_job_names_counts_for_the_pool_too(cluster: Cluster) -> None:
     for name in ("one", "two"):
         cluster.submit(name, "a:0")

@@ -6,7 +6,9 @@ stays, activity without a process.
 
 import shutil
 import subprocess
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -30,6 +32,7 @@ from amdkernel_mcp.leases.leased_sandbox import LeasedSandbox
 from amdkernel_mcp.work import cancelled_by, current_work
 from tests.gpu_host.sysfs import sysfs
 from tests.history.postgres import postgres_server
+from tests.waiting import wait_until
 
 GPU = "1a2b3c4d5e6f7000"
 DEVICE = "sys/class/drm/renderD128/device"
@@ -370,6 +373,29 @@ def test_next_to_another_job_nothing_is_quarantined_and_the_next_alone_waits(
     assert leases.end(other)
     with pytest.raises(QuarantinedError, match="processes that were not there before: 4711"):
         run(gpu, machine)
+
+
+def test_of_two_jobs_that_come_at_once_to_a_gpu_that_is_new_and_broken_none_runs(
+    gpu: LeasedSandbox, machine: Machine, leases: GpuLeases
+) -> None:
+    tried = threading.Event()
+
+    def try_kernel() -> str | None:
+        tried.set()
+        wait_until(lambda: len(leases.held()) == 2, "the other has its lease as well")
+        return "a kernel with a known answer gave 3 wrong words"
+
+    gpu.gpu._hygiene = replace(gpu.gpu._hygiene, try_kernel=try_kernel)
+    ran: list[Machine] = []
+    with ThreadPoolExecutor(2) as pool:
+        first = pool.submit(run, gpu, machine, lambda at: ran.append(at) or GOOD)  # type: ignore[func-returns-value]
+        assert tried.wait(60)
+        second = pool.submit(run, gpu, machine, lambda at: ran.append(at) or GOOD)  # type: ignore[func-returns-value]
+        for each in (first, second):
+            with pytest.raises(QuarantinedError, match="when it joined or was released, a kernel with a known answer"):
+                each.result(60)
+    assert not ran
+    assert gpu.gpu.quarantine() is not None
 
 
 def test_what_a_killed_process_leaves_is_found_before_the_next_job(

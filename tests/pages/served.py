@@ -19,6 +19,7 @@ from amdkernel_mcp.access.scopes import USUAL
 from amdkernel_mcp.cache_folder import CacheFolder
 from amdkernel_mcp.config import load_settings
 from amdkernel_mcp.engine.engine import Engine
+from amdkernel_mcp.engine.verbs.table import verb_named
 from amdkernel_mcp.history.attempt import Attempt, ProblemUsed, new_id, now
 from amdkernel_mcp.history.history import History
 from amdkernel_mcp.jobs.request import Answer, Request
@@ -29,6 +30,7 @@ from amdkernel_mcp.pages.sign_in import Known, SignIn, Viewer
 from amdkernel_mcp.pages.status import Running, Targets
 from amdkernel_mcp.results.kernels import CheckResult
 from amdkernel_mcp.results.machine import TargetInfo
+from amdkernel_mcp.server.admission.permissions import needed, refuse_without
 from amdkernel_mcp.server.health import Health
 from amdkernel_mcp.server.metrics import Counts
 from amdkernel_mcp.work import Work
@@ -124,6 +126,11 @@ def served(folder: Path, *, tokens: bool = True) -> Iterator[Served]:
             ],
         ]
 
+    def refuse(held: frozenset[str], request: Request) -> None:
+        tool = verb_named(request.verb).tool
+        wanted = needed(tool, request.arguments.get("target"), default_target=settings.default_target)
+        refuse_without(wanted, held, tool)
+
     engine, history, counts = Engine(settings), History(settings), Counts()
     jobs, leases = JobStore(perform, 1, watch=counts.job_ended), GpuLeases(settings)
     users = user_list([], set(names.values()))
@@ -134,6 +141,7 @@ def served(folder: Path, *, tokens: bool = True) -> Iterator[Served]:
         settings.default_target,
         leases,
         lambda: users,
+        refuse=refuse,
     )
     sign_in = SignIn(verify if tokens else None)
     all_routes = [*Pages(sign_in, lambda: running, note).routes(), *Health(sign_in, lambda: running, counts).routes()]

@@ -65,3 +65,33 @@ def test_an_attempt_leads_to_its_job_where_one_is_kept(here: Served) -> None:
     assert ann.get(f"/attempts/{alone.id}/job").status_code == 404
     assert here.client(BOB).get(f"/attempts/{made.id}/job", follow_redirects=False).status_code == 404
     assert f'href="/attempts/{made.id}"' in ann.get("/jobs").text
+
+
+def test_a_page_says_who_may_start_its_job_again_and_what_a_token_lacks(here: Served) -> None:
+    job = here.start("user:ann", problem="row_softmax")
+    ann, bob = here.client(ANN), here.client(BOB)
+    here.scopes[BOB] = ("docs", "admin")
+    assert "start it again" not in bob.get(f"/jobs/{job}").text, "it runs"
+    finish(here, (job, "user:ann"))
+    assert "ann can start it again: the button is on this page for them alone" in bob.get(f"/jobs/{job}").text
+    assert "can start it again" not in ann.get(f"/jobs/{job}").text
+    here.scopes[ANN] = ("docs",)
+    page = ann.get(f"/jobs/{job}").text
+    assert "check_kernel needs the scope `check`; your token has docs" in page
+    assert "<button>Start again" not in page
+
+
+def test_the_list_of_jobs_shows_what_went_wrong_and_starts_ones_own_again(here: Served) -> None:
+    right, wrong = here.start("user:ann", problem="row_softmax"), here.start("user:ann", problem="gemm", fails=True)
+    finish(here, (right, "user:ann"), (wrong, "user:ann"))
+    ann, bob = here.client(ANN), here.client(BOB)
+    page = ann.get("/jobs?show=wrong").text
+    assert f"/jobs/{wrong}" in page
+    assert f"/jobs/{right}" not in page
+    assert "No job is like that" in ann.get("/jobs?show=open").text
+    assert f"/jobs/{right}" not in ann.get("/jobs?problem=gemm").text
+    assert ann.get("/jobs").text.count("Start again</button>") == 2
+    here.scopes[BOB] = ("docs", "admin")
+    assert f"/jobs/{wrong}" in bob.get("/jobs?user=ann&show=wrong").text
+    assert "No job is like that" in bob.get("/jobs?user=bob").text
+    assert "Start again</button>" not in bob.get("/jobs").text

@@ -135,6 +135,25 @@ def test_a_best_kernel_that_is_inconclusive_is_no_gain(shared: Served) -> None:
     assert "Compare the best with" in page
 
 
+def test_the_comparison_that_differs_most_comes_first_and_says_what_bounds_each(shared: Served) -> None:
+    times = (200.0, 20.0, 18.0)
+    limits = [{"wave_issue": 180.0, "memory": 9.0}, {"wave_issue": 4.0, "memory": 19.0}, {"memory": 17.0}]
+    made = []
+    for time_us, bounds in zip(times, limits, strict=True):
+        values = {name: {"value": value, "evidence": "modelled"} for name, value in bounds.items()}
+        more = spanned(time_us, text=f"int a{time_us:.0f};")
+        made.append(shared.attempt("user:ann", **more | {"answer": {**more["answer"], "limits_us": values}}))  # type: ignore[dict-item]
+    ann = shared.client(ANN)
+    page = ann.get(f"/problems/{SHARED}").text
+    assert 0 < page.index("the first that was timed") < page.index("the best before it")
+    assert "11.1×" in page
+    first, before, best = (each.id for each in made)
+    told = ann.get(f"/compare?a={first}&b={best}").text
+    assert "The first is bounded by wave issue (180 us), the second by memory (17 us)." in told
+    told = ann.get(f"/compare?a={before}&b={best}").text
+    assert "Both are bounded by memory: 19 us of the first, 17 us of the second." in told
+
+
 def test_the_baseline_is_the_attempt_with_its_source_or_was_given_with_the_call(shared: Served) -> None:
     before = shared.attempt("user:ann", **spanned(20.0, text="int a;"))
     after = shared.attempt("user:ann", **spanned(10.0, text="int b;", baseline=before.source))

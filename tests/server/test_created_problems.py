@@ -66,7 +66,8 @@ async def test_what_a_server_keeps_is_for_its_user_alone(client: Client, tmp_pat
     data = tmp_path / "data"
     assert data.stat().st_mode & 0o777 == 0o700
     assert {"history.sqlite3", "problems", "artefacts"} <= {each.name for each in data.iterdir()}
-    assert (data / "history.sqlite3").stat().st_mode & 0o777 == 0o600
+    open_to_others = {str(each.relative_to(data)): oct(each.stat().st_mode) for each in data.rglob("*")}
+    assert not {path: mode for path, mode in open_to_others.items() if mode[-2:] != "00"}
 
 
 async def test_a_problem_that_proves_nothing_is_refused_and_not_stored(client: Client) -> None:

@@ -304,12 +304,14 @@ static void s_movreld_b64(Wave *w, const Inst *i)
 /* Messages to the host: an interrupt calls Dispatch.interrupt, the others are hints. */
 static void s_sendmsg(Wave *w, const Inst *i)
 {
+    enum { HOST_STEPS = 20000 }; /* about as long as the host takes for a printf of 64 lanes: a flood reaches the limit */
     enum { INTERRUPT = 1, RDNA_DEALLOCATE_VGPRS = 3, SAVE_WAVE = 4, EARLY_PRIMITIVE_DEALLOCATION = 6 };
     u32 id = i->raw & 15;
     const Dispatch *d = w->worker->dispatch;
-    if (id == INTERRUPT && d->interrupt)
+    if (id == INTERRUPT && d->interrupt) {
         d->interrupt(d->interrupt_context);
-    else if (id != INTERRUPT && id != SAVE_WAVE && id != EARLY_PRIMITIVE_DEALLOCATION &&
+        w->worker->host_steps += HOST_STEPS;
+    } else if (id != INTERRUPT && id != SAVE_WAVE && id != EARLY_PRIMITIVE_DEALLOCATION &&
              !(id == RDNA_DEALLOCATE_VGPRS && w->program->generation >= GFX11))
         fault_not_emulated(w, i);
 }

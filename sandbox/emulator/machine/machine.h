@@ -263,6 +263,7 @@ struct Worker {
     Span cache[SPAN_CACHE]; /* last span hit, by instruction */
     u64 met[SPAN_CACHE];    /* the address that its first lane had */
     u64 budget;             /* wave-instructions until the wave must yield */
+    u64 host_steps;         /* that calls to the host count as since the slice began */
     u64 clock;              /* what s_memtime reads */
     Events events;
     LdsCycles lds;

@@ -106,7 +106,8 @@ static void run_slice(WorkerThread *c, Group *g, Wave *w)
     w->ran += steps - k->budget;
     if (w->ran > k->events.longest_wave)
         k->events.longest_wave = w->ran;
-    __atomic_fetch_add(&c->queue->steps, steps - k->budget, __ATOMIC_RELAXED);
+    __atomic_fetch_add(&c->queue->steps, steps - k->budget + k->host_steps, __ATOMIC_RELAXED);
+    k->host_steps = 0;
 }
 
 /* Polling a barrier of the grid costs steps too, so that a wave that no other joins there reaches the limit. */

@@ -41,6 +41,10 @@ __global__ void dynamic_lds(int* out) {
 
 __global__ void beyond(int* out, int n) { out[n + threadIdx.x] = 1; }
 
+__global__ void printing() {
+  for (int i = 0;; i++) printf("call%d=1\n", i);
+}
+
 __global__ void endless(volatile int* out) {
   while (out[0] == 0) {
   }
@@ -222,6 +226,11 @@ static void hang() {
   SHOW("synchronize", hipDeviceSynchronize());
 }
 
+static void flood() {
+  printing<<<1, 64>>>();
+  SHOW("synchronize", hipDeviceSynchronize());
+}
+
 static void module(const char* path, const char* other) {
   hipModule_t m = nullptr;
   hipFunction_t f = nullptr;
@@ -271,6 +280,7 @@ int main(int argc, char** argv) {
   if (!std::strcmp(scenario, "rejected")) rejected();
   if (!std::strcmp(scenario, "fault")) fault();
   if (!std::strcmp(scenario, "hang")) hang();
+  if (!std::strcmp(scenario, "flood")) flood();
   if (!std::strcmp(scenario, "module") && argc > 3) module(argv[2], argv[3]);
   std::puts("end=1");
   return 0;

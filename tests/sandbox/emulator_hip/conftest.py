@@ -14,6 +14,7 @@ SCENARIOS = {
     "rejected": "",
     "fault": "",
     "hang": "",
+    "flood": "",
     "module": "triple-gfx942.co triple-gfx90a.co",
     "module-bundle": "triple.bundle triple-gfx90a.co",
     "module-compressed": "triple.compressed triple-gfx90a.co",

@@ -111,6 +111,12 @@ def test_a_kernel_without_end_is_ended_by_the_step_limit(seen: Seen) -> None:
     check(seen["hang"], synchronize=LAUNCH_TIMEOUT)
 
 
+def test_a_kernel_that_prints_without_end_is_ended_after_few_calls_to_the_host(seen: Seen) -> None:
+    check(seen["flood"], synchronize=LAUNCH_TIMEOUT)
+    calls = [name for name in seen["flood"] if name.startswith("call")]
+    assert 1 <= len(calls) <= 2_000_000 / 20_000, "each counts as 20,000 of the 2,000,000 steps"
+
+
 @pytest.mark.parametrize("scenario", ["module", "module-bundle", "module-compressed"])
 def test_a_module_is_loaded_and_launched_in_both_ways(seen: Seen, scenario: str) -> None:
     check(seen[scenario], load=0, function=0, parameters=0, tripled=21, extra=0, tripled_again=45, unload=0)

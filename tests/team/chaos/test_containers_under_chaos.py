@@ -67,4 +67,6 @@ def test_checks_survive_removed_containers_and_their_killed_server_and_no_contai
     daemon.close()
     assert not left, f"{GONE_WITHIN_S:.0f} s after its server was killed"
     found = [(each["status"], (each.get("check") or {}).get("verdict"), each.get("error")) for each in answers]
-    assert found == [("done", "correct", None)] * JOBS
+    twice = [(status, error) for status, verdict, error in found if (status, verdict) != ("done", "correct")]
+    assert len(twice) <= REMOVED // 2, "a job is done again once, so only one whose container went twice may fail"
+    assert all(status == "failed" and "the sandbox container vanished" in str(error) for status, error in twice), found
