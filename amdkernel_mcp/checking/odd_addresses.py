@@ -1,8 +1,8 @@
 """Runs whose arrays begin at odd addresses, of a kernel that has code for them though its problem promises none.
 
-Without `align` an array begins at a multiple of 256 bytes, so the path behind `(size_t)x % 16` runs in no case. It is run
-here all the same: whoever writes such a path means it to be right. What such a run shows counts only where it is about
-that path: a kernel may rely on the promise elsewhere, and load 16 bytes at once or round an address down.
+Without `align` an array begins at a multiple of 256 bytes, so the path behind `(size_t)x % 16` runs in no case. It is
+run here all the same: whoever writes such a path means it to be right. What such a run shows counts only where it is
+about that path: a kernel may rely on the promise elsewhere, and load 16 bytes at once or round an address down.
 """
 
 from __future__ import annotations
