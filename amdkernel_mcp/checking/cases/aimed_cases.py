@@ -19,6 +19,7 @@ from amdkernel_mcp.problems.size_limits import why_case_refused
 
 _LARGEST = 1 << 24  # of the constants: a larger one is a float, or a size that no check can have
 _MOST_BYTES = 4 << 20
+_MOST_BYTES_BEYOND = 64 << 20  # where an index may be cut off at a constant
 _FREE_WORK = 1 << 20  # of the product of all sizes: so small a case is always drawn
 _PART = 8  # of the work of the largest listed case, one
 _PART_OF_PROFILED = 16
@@ -166,7 +167,10 @@ def aim_further(
         for name, own in beyond.items():
             # Far beyond where that is quick: what is left out just beyond may be too little to show.
             goals = frozenset(goal for each in own for goal in (each + 1, 2 * each))
-            cases += [_aim(problem, chance, steps, goals, is_quick, (name,)) for steps in (smooth, (_PAIR,))]
+            cases += [
+                _aim(problem, chance, steps, goals, is_quick, (name,), _MOST_BYTES_BEYOND)
+                for steps in (smooth, (_PAIR,))
+            ]
         cases = [case for case in cases if case and _goes_beyond(case, beyond)]
     seen = [dict(case.values) for case in known]
     found: list[Case] = []
@@ -211,11 +215,15 @@ def _equal(problem: Problem, chance: random.Random, is_quick: Callable[[Case], b
 
 
 def _fits(
-    problem: Problem, chance: random.Random, sizes: Mapping[str, int], is_quick: Callable[[Case], bool]
+    problem: Problem,
+    chance: random.Random,
+    sizes: Mapping[str, int],
+    is_quick: Callable[[Case], bool],
+    most_bytes: int = _MOST_BYTES,
 ) -> Case | None:
     """The case with these sizes; None where it is too large, or cannot be."""
     case = drawn_case({**chance.choice(problem.cases).values, **sizes})
-    fits = why_case_refused(case, problem.arguments) is None and bytes_of_case(problem, case) <= _MOST_BYTES
+    fits = why_case_refused(case, problem.arguments) is None and bytes_of_case(problem, case) <= most_bytes
     return case if fits and is_quick(case) else None
 
 
@@ -251,6 +259,7 @@ def _aim(
     constants: frozenset[int],
     is_quick: Callable[[Case], bool],
     grows: Sequence[str] = (),
+    most_bytes: int = _MOST_BYTES,
 ) -> Case | None:
     """All sizes multiples of the largest step that fits; then one after the other goes beyond the largest constant.
 
@@ -258,7 +267,7 @@ def _aim(
     """
     for step in steps:
         sizes = {name: _multiple_of(problem, name, step, step) for name in problem.ranges}
-        case = _fits(problem, chance, sizes, is_quick)
+        case = _fits(problem, chance, sizes, is_quick, most_bytes)
         if case is None:
             continue
         names = list(grows or problem.ranges)
@@ -267,7 +276,7 @@ def _aim(
             goals = (*constants, *(times * sizes[name] for times in _TIMES))
             for goal in sorted((goal for goal in goals if goal > sizes[name]), reverse=True):
                 grown = {**sizes, name: _multiple_of(problem, name, step, goal)}
-                if larger := _fits(problem, chance, grown, is_quick):
+                if larger := _fits(problem, chance, grown, is_quick, most_bytes):
                     sizes, case = grown, larger
                     break
         return case
