@@ -18,7 +18,7 @@ from amdkernel_mcp.checking.expected.generate import make_calls
 from amdkernel_mcp.checking.expected.reference import expected_outputs
 from amdkernel_mcp.checking.expected.reference_run import ReferenceTimeoutError
 from amdkernel_mcp.checking.judging.judge_report import judge_report
-from amdkernel_mcp.checking.judging.scope import executed, gaps_of, scope_of
+from amdkernel_mcp.checking.judging.scope import executed, gaps_of, scope_of, sizes_beyond
 from amdkernel_mcp.checking.judging.summary import summarise
 from amdkernel_mcp.checking.judging.unrun_code import UnrunCode, unrun_code
 from amdkernel_mcp.checking.odd_addresses import (
@@ -121,6 +121,8 @@ def check(
     scope = None
     if target.kind == "emulator":
         scope, gaps = _scope(ran, further, unrun)
+        checked = [each.case for each in (*ran.plans, *(further.plans if further else ()))]
+        gaps = [*gaps, sizes_beyond(problem, checked)]
         gaps = [*(["also with arrays at odd addresses"] if odd and odd.right else []), *gaps]
         if result.verdict == "correct":
             result = result.model_copy(update={"reason": "; ".join(filter(None, [result.reason, *gaps]))})
