@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from amdkernel_mcp.runner_protocol.job import Mode, RunnerJob
     from amdkernel_mcp.runner_protocol.report import RunnerReport
 
-MOST_ELEMENTS = 1 << 26
+MOST_ELEMENTS = 1 << 27
 """Of all inputs and outputs of a run of a sample: the reference computes all of them, and may take longer than the
 emulation. On two cores a product of two 4096 x 4096 matrices takes 2.2 s with OpenBLAS."""
 
