@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal
 from amdkernel_mcp.checking.cases.aimed_cases import aim_cases, aim_further, constants_of, divisors_of, residues_of
 from amdkernel_mcp.checking.cases.case_plans import CasePlan, plan_cases
 from amdkernel_mcp.checking.cases.drawn_cases import draw_cases
+from amdkernel_mcp.checking.cases.exact_sizes import exact_sizes
 from amdkernel_mcp.checking.cases.seeds import SeedKey, fresh_key, read_key
 from amdkernel_mcp.checking.conditioning import conditioning_of
 from amdkernel_mcp.checking.expected.generate import make_calls
@@ -111,7 +112,9 @@ def check(
     unrun = unrun_code(compiled, ran.records)
     more: tuple[Case, ...] = ()
     if ran.right and target.kind == "emulator":
-        more = aim_further(problem, key, constants, cases, ran.instructions, unrun=bool(unrun.unrun))
+        blocks = {int(each.text) for launch in plan.launches for each in launch.block if each.text.isdecimal()}
+        exact = exact_sizes(compiled.source, problem.ranges, constants | blocks)
+        more = aim_further(problem, key, constants, cases, ran.instructions, unrun=bool(unrun.unrun), exact=exact)
     further = _run_further(kernel, more, work) if more else None
     if further:
         unrun = unrun_code(compiled, [*ran.records, *further.records])
