@@ -59,7 +59,7 @@ def divisors_of(source: str) -> frozenset[int]:
 
 
 def residues_of(source: str) -> frozenset[tuple[int, int]]:
-    """Divisor and remainder of each comparison of a remainder with a number other than 0: `n % 7 == 3`, `(n & 7) == 3`."""
+    """Divisor and remainder of each comparison of a remainder with another number than 0, such as `n % 7 == 3`."""
     text = _COMMENT.sub(" ", source)
     found = {(int(match[1]), int(match[2])) for match in _RESIDUE.finditer(text)}
     masks = {(int(match[1], 0) + 1, int(match[2])) for match in _MASKED.finditer(text)}
