@@ -7,7 +7,7 @@ with such a number, a case has the size that the comparison asks for.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator
 
 _LEAST, _LARGEST = 2, 1 << 28
 _MOST = 64  # sizes that one source may ask for
@@ -24,7 +24,7 @@ _BLOCKS = (64, 128, 256, 512, 1024)
 _BASE = 48  # the smaller one of two sizes of a ratio
 
 
-def exact_sizes(source: str, names: Collection[str], constants: Collection[int]) -> list[Mapping[str, int]]:
+def exact_sizes(source: str, names: Collection[str], constants: Collection[int]) -> list[dict[str, int]]:
     """What sizes `names` of a case may have so that the source's comparisons hold, the largest first.
 
     `constants`: of the source; those that are usual sizes of workgroups say which size has a workgroup's number.

@@ -2,7 +2,7 @@
 
 With inputs near 1 an epsilon is below every tolerance, and a kernel that leaves it out or has another one is right. So
 the inputs of a case are also scaled to the root of each epsilon, where it stands next to a square, and to itself. Only
-arrays around 0 are: smaller numbers are what their `init` could have given, and a kernel must bear them.
+arrays around 0 are: their `init` could have given smaller numbers, so a kernel must work with them.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ LEAST, MOST = 1e-13, 1e-2
 MOST_EPSILONS = 2
 MOST_ELEMENTS = 1 << 20
 """Of the arrays of a case that runs with such inputs: they show as well in the small ones."""
-_LEAST_SIZE = 1e-8  # squares and cubes of it are no denormal numbers of f32
+_LEAST_SIZE = 1e-8  # its squares and cubes are normal numbers of f32
 _DISTINCT = 256  # of the smallest number of a dtype: what is left of smaller ones is only a few values
 _NUMBER = re.compile(r"(?<![\w.])(\d+\.?\d*[eE]-\d+|\.\d+[eE]-\d+|0?\.0\d+)(?![\w.])")
 _OF_TORCH = (
