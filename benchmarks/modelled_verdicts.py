@@ -23,7 +23,8 @@ from amdkernel_mcp.engine.kernel_steps import KernelSteps
 from amdkernel_mcp.engine.prepared_kernel import side_of
 from amdkernel_mcp.hardware.specs import gpu_by_name
 from amdkernel_mcp.measurement.modelled import HIDDEN_US, terms_of
-from amdkernel_mcp.measurement.paired import CaseTerms, paired
+from amdkernel_mcp.measurement.paired import USUAL_WAITS, CaseTerms, LaunchTerms, paired
+from amdkernel_mcp.measurement.simulated import Simulated
 from amdkernel_mcp.measurement.unmodelled import SENTENCES, Unmodelled
 from amdkernel_mcp.results.kernels import Finding
 from amdkernel_mcp.work import Work
@@ -64,6 +65,11 @@ def emulated_terms(steps: KernelSteps) -> dict[str, CaseTerms]:
     return found
 
 
+def waits_us(launch: LaunchTerms, part: float) -> float:
+    """What waits cost a launch where they cost this part of the most: of its simulation, or else of the estimate."""
+    return launch.unit.with_latency(part / USUAL_WAITS) if launch.unit else part * launch.waits_us
+
+
 class DrawnGpu:
     """What the model does not know of a GPU, and of two kernels on it."""
 
@@ -85,8 +91,13 @@ class DrawnGpu:
         total = len(case.launches) * self._launch_us
         for each in case.launches:
             rate = self._rates.setdefault(each.bound, exp(self._rng.gauss(0, OTHER_SPREAD)))
-            total += max(each.reached_us * rate * unit, self._waits * overlap * each.waits_us)
+            total += max(each.reached_us * rate * unit, overlap * waits_us(each, self._waits))
         return float(total + met * sum(vars(case.left_out)[name] for name, counts in self._left_out.items() if counts))
+
+
+def scaled_unit(unit: Simulated, factor: float) -> Simulated:
+    """The simulation of as much more work."""
+    return Simulated(unit.time_us * factor, {loss: us * factor for loss, us in unit.without_us.items()})
 
 
 def scaled(case: CaseTerms, factor: float) -> CaseTerms:
@@ -97,6 +108,7 @@ def scaled(case: CaseTerms, factor: float) -> CaseTerms:
             peak_us=each.peak_us * factor,
             reached_us=each.reached_us * factor,
             waits_us=each.waits_us * factor,
+            unit=each.unit and scaled_unit(each.unit, factor),
         )
         for each in case.launches
     )
@@ -157,8 +169,8 @@ def counted(terms: dict[str, CaseTerms]) -> list[str]:
         gpu, (first, other) = DrawnGpu(rng), rng.sample(cases, 2)
         if (tied := made_a_tie(gpu, first, other)) is not None:
             ties.append(judged(tied, first))
-    bound = [case for case in cases if all(each.reached_us > max(each.waits_us, 5) for each in case.launches)]
-    waiting = [case for case in cases if all(0.2 * each.waits_us > max(each.reached_us, 5) for each in case.launches)]
+    bound = [case for case in cases if all(each.reached_us > max(waits_us(each, 1.0), 5) for each in case.launches)]
+    waiting = [case for case in cases if all(waits_us(each, 0.2) > max(each.reached_us, 5) for each in case.launches)]
     found, wrong = found_among(bound, rng)
     found_waiting, wrong_waiting = found_among(waiting, rng)
     equal = found_among(cases, rng, 1.0)

@@ -12,15 +12,23 @@ from typing import TYPE_CHECKING, Literal
 from amdkernel_mcp.checking.cases.aimed_cases import aim_cases, aim_further, constants_of, divisors_of, residues_of
 from amdkernel_mcp.checking.cases.case_plans import CasePlan, plan_cases
 from amdkernel_mcp.checking.cases.drawn_cases import draw_cases
+from amdkernel_mcp.checking.cases.exact_sizes import exact_sizes
 from amdkernel_mcp.checking.cases.seeds import SeedKey, fresh_key, read_key
 from amdkernel_mcp.checking.conditioning import conditioning_of
 from amdkernel_mcp.checking.expected.generate import make_calls
 from amdkernel_mcp.checking.expected.reference import expected_outputs
 from amdkernel_mcp.checking.expected.reference_run import ReferenceTimeoutError
 from amdkernel_mcp.checking.judging.judge_report import judge_report
-from amdkernel_mcp.checking.judging.scope import executed, gaps_of, scope_of
+from amdkernel_mcp.checking.judging.scope import executed, gaps_of, scope_of, sizes_beyond
 from amdkernel_mcp.checking.judging.summary import summarise
 from amdkernel_mcp.checking.judging.unrun_code import UnrunCode, unrun_code
+from amdkernel_mcp.checking.odd_addresses import (
+    at_odd_addresses,
+    cases_at_odd_addresses,
+    promises_addresses,
+    relies_on_the_promise,
+    tests_addresses,
+)
 from amdkernel_mcp.checking.options import CheckOptions
 from amdkernel_mcp.compiler.disassembly import communicates
 from amdkernel_mcp.compiler.jumps import jumps_astray
@@ -104,14 +112,21 @@ def check(
     unrun = unrun_code(compiled, ran.records)
     more: tuple[Case, ...] = ()
     if ran.right and target.kind == "emulator":
-        more = aim_further(problem, key, constants, cases, ran.instructions, unrun=bool(unrun.unrun))
+        blocks = {int(each.text) for launch in plan.launches for each in launch.block if each.text.isdecimal()}
+        exact = exact_sizes(compiled.source, problem.ranges, constants | blocks)
+        more = aim_further(problem, key, constants, cases, ran.instructions, unrun=bool(unrun.unrun), exact=exact)
     further = _run_further(kernel, more, work) if more else None
     if further:
         unrun = unrun_code(compiled, [*ran.records, *further.records])
-    result = summarise(problem, ran.judged, ran.expected, seeds=len(seeds), further=further.judged if further else ())
+    odd, unrun = _at_odd_addresses(kernel, ran, further, unrun, work)
+    judged = (*(further.judged if further else ()), *(odd.judged if odd and not odd.right else ()))
+    result = summarise(problem, ran.judged, ran.expected, seeds=len(seeds), further=judged)
     scope = None
     if target.kind == "emulator":
         scope, gaps = _scope(ran, further, unrun)
+        checked = [each.case for each in (*ran.plans, *(further.plans if further else ()))]
+        gaps = [*gaps, sizes_beyond(problem, checked)]
+        gaps = [*(["also with arrays at odd addresses"] if odd and odd.right else []), *gaps]
         if result.verdict == "correct":
             result = result.model_copy(update={"reason": "; ".join(filter(None, [result.reason, *gaps]))})
     update: dict[str, object] = {
@@ -140,6 +155,28 @@ def _run_further(kernel: _Kernel, cases: Sequence[Case], work: Work) -> _Ran | N
     except ReferenceTimeoutError:
         return None
     return None if isinstance(ran, Finding) else ran
+
+
+def _at_odd_addresses(
+    kernel: _Kernel, ran: _Ran, further: _Ran | None, unrun: UnrunCode, work: Work
+) -> tuple[_Ran | None, UnrunCode]:
+    """What came of arrays at odd addresses, and the code that ran nowhere then; None where that says nothing."""
+    right = ran.right and (further is None or further.right)
+    asks = tests_addresses(kernel.compiled.source)
+    if not (
+        right and kernel.target.kind == "emulator" and promises_addresses(kernel.problem) and (asks or unrun.unrun)
+    ):
+        return None, unrun
+    work.say("placing arrays at odd addresses")
+    cases = cases_at_odd_addresses([each.case for each in ran.plans], ran.instructions)
+    odd = replace(kernel, odd=True, options=replace(kernel.options, schedules=0)).run(cases, work)
+    if isinstance(odd, Finding) or relies_on_the_promise(odd.judged):
+        return None, unrun
+    records = [*ran.records, *(further.records if further else ()), *odd.records]
+    left = unrun_code(kernel.compiled, records)
+    if not asks and len(left.unrun) == len(unrun.unrun):
+        return None, unrun
+    return odd, left
 
 
 def _reveal(result: CheckResult, key: SeedKey, count: int) -> dict[str, object]:
@@ -229,6 +266,8 @@ class _Kernel:
     key: SeedKey
     seeds: Sequence[int]
     cache_dir: Path | None
+    odd: bool = False
+    """Arrays begin at odd addresses, though the problem promises others."""
 
     def run(self, cases: Sequence[Case], work: Work) -> _Ran | Finding:
         """Run these cases with all seeds and judge them; a finding where one cannot be launched."""
@@ -241,6 +280,7 @@ class _Kernel:
         wanted = [(case, seed, n) for case, _ in bound for n, seed in enumerate(self.seeds)]
         calls = make_calls(self.sandbox, problem, wanted)
         plans = plan_cases(problem, bound, calls, options, shares=communicates(self.compiled.disassembly))
+        plans = at_odd_addresses(problem, plans) if self.odd else plans
         job = RunnerJob(
             arch,
             self.code_object,

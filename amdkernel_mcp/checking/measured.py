@@ -24,6 +24,7 @@ from amdkernel_mcp.runner_protocol.turns import by_inputs
 
 if TYPE_CHECKING:
     from amdkernel_mcp.checking.judging.judge import RunJudgement
+    from amdkernel_mcp.checking.judging.sampled_outputs import Mask
     from amdkernel_mcp.compiler.compile import Compiled
     from amdkernel_mcp.execution.sandbox import Sandbox
     from amdkernel_mcp.launch.plan import LaunchPlan
@@ -31,17 +32,26 @@ if TYPE_CHECKING:
     from amdkernel_mcp.runner_protocol.job import Mode, RunnerJob
     from amdkernel_mcp.runner_protocol.report import RunnerReport
 
-MOST_ELEMENTS = 1 << 26
+MOST_ELEMENTS = 1 << 27
 """Of all inputs and outputs of a run of a sample: the reference computes all of them, and may take longer than the
 emulation. On two cores a product of two 4096 x 4096 matrices takes 2.2 s with OpenBLAS."""
 
 
+_NEAR_THE_END = 0.9
+"""The last workgroup is in each sample: an honest kernel writes near the end of an output, one whose index is cut off
+(`i & 0x3fffff`, an i32 that overflows) writes right values at other places and leaves the end as it was."""
+
+
 @dataclass(frozen=True)
 class MeasuredOutputs:
-    """`wrong`: the first case whose outputs are wrong, with its judgement. `elements`: how many were judged."""
+    """`wrong`: the first case whose outputs are wrong, with its judgement. `elements`: how many were judged.
+
+    `beyond`: of a sample, the end of an output of which it wrote nothing; empty where there is none.
+    """
 
     wrong: tuple[str, RunJudgement] | None
     elements: int
+    beyond: str = ""
 
 
 def why_not_judged(problem: Problem, compiled: Compiled, calls: Sequence[Call]) -> str | None:
@@ -77,14 +87,36 @@ def judge_measured(
     for run in job.cases:
         own = tuple(next(remaining) for _ in range(1 + len(run.more_inputs)))
         plans.append(CasePlan(own[0].case, own, run))
+    beyond = _end_left_out(report, plans, problem, compiled)
     if elements := _right_in_part(report, plans, sandbox, problem, plan, compiled, cache_dir, job.mode):
-        return MeasuredOutputs(None, elements)
+        return MeasuredOutputs(None, elements, beyond)
     expected = expected_outputs(sandbox, problem, calls, cache_dir=cache_dir)
     conditioning = conditioning_of(sandbox, problem, expected.outputs)
     judged = judge_report(problem, plan, compiled, plans, report, expected.outputs, conditioning, mode=job.mode)
     runs = [(each.case.name, run) for each in judged for run in each.runs]
     wrong = next((each for each in runs if each[1].verdict != "correct"), None)
-    return MeasuredOutputs(wrong, sum(run.elements for _, run in runs))
+    return MeasuredOutputs(wrong, sum(run.elements for _, run in runs), beyond)
+
+
+def _end_left_out(report: RunnerReport, plans: Sequence[CasePlan], problem: Problem, compiled: Compiled) -> str:
+    """The first output whose end a sample wrote nothing of, as the end of a sentence."""
+    for planned, reported in zip(plans, report.cases, strict=True):
+        written = written_of(problem, planned.calls[0], reported, compiled) or {}
+        for argument in problem.outputs:
+            mask = written.get(argument.name)
+            if argument.role == "out" and mask is not None and (said := end_left_out(argument.name, mask)):
+                return said
+    return ""
+
+
+def end_left_out(name: str, written: Mask) -> str:
+    """What a sample left out at the end of an output; empty where it wrote near the end, or nothing at all."""
+    import numpy as np
+
+    indices = np.flatnonzero(written)
+    if not indices.size or indices[-1] + 1 >= _NEAR_THE_END * written.size:
+        return ""
+    return f"nothing of {name} from element {indices[-1] + 1:,} of {written.size:,} on was written"
 
 
 def _right_in_part(

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 from amdkernel_mcp.engine.known_steps import KnownSteps
 from amdkernel_mcp.engine.prepared_kernel import PreparedKernel, side_of, what_is_launched
+from amdkernel_mcp.engine.side_by_side import side_by_side
 from amdkernel_mcp.hardware.specs import gpu_by_name
 from amdkernel_mcp.measurement.benchmark import benchmark
 from amdkernel_mcp.measurement.job import Measured, TimingInputs
@@ -22,7 +23,7 @@ from amdkernel_mcp.measurement.not_timed import (
 )
 from amdkernel_mcp.measurement.timed_case import name_of_cases, timed_cases
 from amdkernel_mcp.results.kernels import BenchmarkResult, CheckResult
-from amdkernel_mcp.work import Work, carried
+from amdkernel_mcp.work import Work
 
 if TYPE_CHECKING:
     from amdkernel_mcp.engine.kernel_steps import KernelSteps
@@ -79,7 +80,7 @@ def benchmark_steps(
         checked = known.check(prepared, work)
         return _Side(role, prepared, checked, stop=None if checked.verdict == "correct" else incorrect(checked, role))
 
-    def measure(side: _Side, inputs: TimingInputs) -> _Side:
+    def measure(side: _Side, work: Work) -> _Side:
         prepared = side.prepared
         measured = known.measure(prepared, steps.plan_measurement(prepared, inputs), work)
         stop = None
@@ -90,15 +91,25 @@ def benchmark_steps(
             stop = wrong_when_measured(measured, side.role, prepared.target.name, prepared.sandbox.isolation)
         return replace(side, measured=measured, stop=stop)
 
+    inputs = TimingInputs(())
     sides = [check(source, "this kernel")]
     if baseline is not None and not sides[0].stop:
         sides.append(check(baseline, "the baseline"))
     if not in_turns and not any(side.stop for side in sides):
         inputs = steps.timing_inputs(sides[0].prepared, case=case)
+        mine, *others = sides
         # Emulations use few cores for most of their time, so two take little longer than one. The same code runs once.
-        together = len({side.launched for side in sides})
-        with ThreadPoolExecutor(together, thread_name_prefix="measure") as pool:
-            sides = list(pool.map(carried(measure), sides, [inputs] * len(sides)))
+        if others:
+            first, other = side_by_side(
+                partial(measure, mine),
+                partial(measure, others[0]),
+                work,
+                went_wrong=lambda side: side.stop is not None,
+                at_once=mine.launched != others[0].launched,
+            )
+            sides = [first, other or others[0]]
+        else:
+            sides = [measure(mine, work)]
     if stop := next((side.stop for side in sides if side.stop), None):
         return stop
     prepared, ready = sides[-1].prepared, [side.prepared for side in sides]

@@ -279,7 +279,7 @@ class KernelSteps:
             if not measured.sampled:
                 raise
             return replace(measured, not_judged=error.message[:_LONGEST_REASON])  # its counters need no reference
-        measured = replace(measured, judged_elements=outputs.elements)
+        measured = replace(measured, judged_elements=outputs.elements, not_judged=outputs.beyond or None)
         if outputs.wrong is None:
             return measured
         case, judged = outputs.wrong

@@ -20,6 +20,10 @@ from amdkernel_mcp.results.kernels import Finding
 
 _NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _CONSTANT = re.compile(r"""-?[\w.+-]{1,60}|"[\w. -]{0,60}"|'[\w. -]{0,60}'""", re.ASCII)
+_FORMS = {
+    "workspace": "workspace NAME dtype=f32 shape=[ceil_div(n, 4096), 2]",
+    "tune": "tune TILE=[16, 32]",
+}
 _LONGEST_MESSAGE = 500
 _MOST_DIMENSIONS = 8
 
@@ -99,7 +103,9 @@ class _PlanReader:
                 if verb not in readers:
                     near = difflib.get_close_matches(verb, self._syntax.verbs, n=1)
                     self._saw_launch |= near == ["launch"]  # misspelt: that it is missing would be a second finding
-                    raise _Mistake(f"`{verb}` is not a plan line" + (f"; did you mean `{near[0]}`?" if near else ""))
+                    meant = f"; did you mean `{near[0]}`?" if near else f": they are {', '.join(self._syntax.verbs)}"
+                    meant += "; write an expression where it is used" if re.match(r"\w+\s*=", rest.strip()) else ""
+                    raise _Mistake(f"`{verb}` is not a plan line{meant}")
                 readers[verb](rest.strip(), line)
             except _Mistake as mistake:
                 self._wrong(str(mistake), line)
@@ -306,7 +312,8 @@ def _settings(verb: str, text: str) -> dict[str, str]:
             starts.append((match.start(), match.end(), match[1]))
     stray = text[: starts[0][0] if starts else len(text)].strip()
     if stray or depth != 0:
-        raise _Mistake(f"{verb}: {stray!r} is not a setting" if stray else f"{verb}: a bracket is not closed")
+        form = f": {_FORMS[verb]}" if verb in _FORMS else ""
+        raise _Mistake(f"{verb}: {stray!r} is not a setting{form}" if stray else f"{verb}: a bracket is not closed")
     ends = [start for start, _, _ in starts[1:]] + [len(text)] * bool(starts)
     settings: dict[str, str] = {}
     for (_, begin, key), end in zip(starts, ends, strict=True):

@@ -61,7 +61,7 @@ class Measured:
     """One run per measured case, or the finding that stopped the measurement.
 
     `wrong_outputs`: why the outputs of the measured run are wrong, and what was found. `judged_elements`: how many
-    elements of the outputs were judged; `not_judged`: why those of a sample were not.
+    elements of the outputs were judged; `not_judged`: why those of a sample were not, or which were not.
     """
 
     runs: tuple[CaseRun, ...] = ()
@@ -78,10 +78,10 @@ class Measured:
 
     @property
     def why_not_judged(self) -> str:
-        """Why nothing that a sample wrote was judged; empty where it was, and where all workgroups ran."""
-        if not self.sampled or self.judged_elements:
+        """Why what a sample wrote was not judged, or only in part; empty where it was, and where all workgroups ran."""
+        if not self.sampled:
             return ""
-        return self.not_judged or "none of their elements was changed"
+        return self.not_judged or ("" if self.judged_elements else "none of their elements was changed")
 
 
 def measured_inputs(

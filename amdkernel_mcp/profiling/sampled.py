@@ -44,12 +44,11 @@ def scaled(metrics: Mapping[str, Metric], sample: SampledWorkgroups | None) -> d
 
 def judged_outputs(measured: Measured) -> str:
     """What is known of the outputs of a sample, as a part of the remark on it."""
-    if measured.not_judged:
-        return f"{NOT_JUDGED}: {measured.not_judged}"
     if not measured.judged_elements:
-        return f"{NOT_JUDGED}: no element of them was changed"
+        return f"{NOT_JUDGED}: {measured.not_judged or 'no element of them was changed'}"
     count = counted(measured.judged_elements, "element", grouped=True)
-    return f"the {count} that they wrote were judged"
+    rest = f", but {measured.not_judged}" if measured.not_judged else ""
+    return f"the {count} that they wrote were judged{rest}"
 
 
 def _scaled(metric: Metric, error: float) -> Metric:

@@ -59,7 +59,7 @@ def what_a_ratio_says(ratio: Estimate) -> str:
     if ratio.low == ratio.high == 1:
         return "the same: both have the same machine code, and it did the same"
     span = (
-        f"{rounded(ratio.low, 3)} to {rounded(ratio.high, 3)} times as fast ({rounded(ratio.value, 3)} by the bounds)"
+        f"{rounded(ratio.low, 3)} to {rounded(ratio.high, 3)} times as fast ({rounded(ratio.value, 3)} in the middle)"
     )
     if ratio.low > 1:
         return f"faster: {span}"

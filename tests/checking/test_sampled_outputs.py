@@ -1,5 +1,6 @@
 """What a sample of the workgroups wrote is judged in a profile: right values are never called wrong."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -242,3 +243,18 @@ def test_a_reference_that_fails_leaves_the_profile_of_a_sample_as_it_is(engine: 
 def test_a_sample_that_changes_no_output_is_not_judged(engine: Engine, tmp_path: Path) -> None:
     (said,) = profiled(engine, EXAMPLES["elementwise"], tmp_path, "if (x[0] > 1e30f)\n    y[0] = 1;").warnings
     assert said.endswith("outputs are not judged: no element of them was changed")
+
+
+CUT_OFF = {
+    "a mask": "unsigned i = (blockIdx.x * 256 + threadIdx.x) & 0x7fff;\nif (i < n)\n    y[i] = 2 * x[i] + 1;",
+    "sixteen bits": "unsigned short i = blockIdx.x * 256 + threadIdx.x;\nif (i < n)\n    y[i] = 2 * x[i] + 1;",
+}
+
+
+@pytest.mark.parametrize("name", CUT_OFF)
+def test_an_index_that_is_cut_off_leaves_the_end_of_an_output_unjudged(
+    engine: Engine, tmp_path: Path, name: str
+) -> None:
+    example = EXAMPLES["elementwise"]
+    (said,) = profiled(engine, example, tmp_path, CUT_OFF[name]).warnings
+    assert re.search(r"were judged, but nothing of y from element [\d,]+ of 100,003 on was written$", said), said

@@ -59,6 +59,14 @@ def test_a_plan_says_launches_workspaces_flags_and_tunables(problem):
         (GOOD + "// amdkernel: workspace x dtype=f32 shape=[1]", "already taken"),
         (GOOD + "// amdkernel: workspace w dtype=float shape=[1]", "unknown dtype 'float'"),
         (GOOD + "// amdkernel: workspace w shape=[1]", "has no dtype"),
+        (
+            GOOD + "// amdkernel: workspace w f32 [rows]",
+            "is not a setting: workspace NAME dtype=f32 shape=[ceil_div(n, 4096)",
+        ),
+        (
+            GOOD + "// amdkernel: let parts = rows // 4",
+            "they are launch, workspace, build, tune; write an expression where",
+        ),
         (GOOD + "// amdkernel: workspace w dtype=f32 shape=[k]", "'k', which is not a scalar"),
         (GOOD + "// amdkernel: tune TILE=[]", "a list of numbers"),
         (GOOD + "// amdkernel: tune", "names nothing"),

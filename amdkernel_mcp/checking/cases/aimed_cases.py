@@ -19,11 +19,13 @@ from amdkernel_mcp.problems.size_limits import why_case_refused
 
 _LARGEST = 1 << 24  # of the constants: a larger one is a float, or a size that no check can have
 _MOST_BYTES = 4 << 20
+_MOST_BYTES_BEYOND = 64 << 20  # where an index may be cut off at a constant
 _FREE_WORK = 1 << 20  # of the product of all sizes: so small a case is always drawn
 _PART = 8  # of the work of the largest listed case, one
 _PART_OF_PROFILED = 16
 _TIMES = (2, 3)
 _RESIDUES = 2  # of which a case is drawn
+_EXACT = 4  # cases of sizes that the source asks for
 _PAIR = 2  # the sizes that stay small are even
 _TIMES_LISTED = 8
 _INSTRUCTIONS = 2_000_000  # of a plain run
@@ -37,6 +39,7 @@ _SHIFTED = re.compile(r"\b1[uUlL]*\s*<<\s*(\d{1,2})\b")
 _PRODUCT = re.compile(r"\b(\d{1,6})\s*\*\s*(\d{1,6})\b")
 _REMAINDER = re.compile(r"%\s*\(?\s*(\w+)")
 _RESIDUE = re.compile(r"%\s*(\d{1,6})\s*\)?\s*==\s*(\d{1,6})\b")
+_MASKED = re.compile(r"&\s*(0x[0-9a-fA-F]+|\d{1,8})[uUlL]*\s*\)?\s*==\s*(\d{1,8})\b")
 _NAMED = re.compile(r"\b(\w+)\s*(?:=\s*|\s+)(\d{1,8})\b")
 _COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
 
@@ -56,8 +59,11 @@ def divisors_of(source: str) -> frozenset[int]:
 
 
 def residues_of(source: str) -> frozenset[tuple[int, int]]:
-    """Divisor and remainder of each comparison of a remainder with a number other than 0, such as `n % 7 == 3`."""
-    found = {(int(match[1]), int(match[2])) for match in _RESIDUE.finditer(_COMMENT.sub(" ", source))}
+    """Divisor and remainder of each comparison of a remainder with another number than 0, such as `n % 7 == 3`."""
+    text = _COMMENT.sub(" ", source)
+    found = {(int(match[1]), int(match[2])) for match in _RESIDUE.finditer(text)}
+    masks = {(int(match[1], 0) + 1, int(match[2])) for match in _MASKED.finditer(text)}
+    found |= {(divisor, rest) for divisor, rest in masks if divisor & (divisor - 1) == 0}
     return frozenset(pair for pair in found if 0 < pair[1] < pair[0])
 
 
@@ -129,8 +135,11 @@ def aim_further(
     instructions: Sequence[int],
     *,
     unrun: bool,
+    exact: Sequence[Mapping[str, int]] = (),
 ) -> tuple[Case, ...]:
     """Larger cases: where code ran in no case of `known` (`unrun`), or a size went beyond a constant in none.
+
+    `exact`: sizes that the source asks for (`exact_sizes.py`); those that are quick are tried as well.
 
     `instructions`: that a plain run of each case of `known` executed. It is assumed that they grow with each size at
     most in proportion, so that none of the cases takes long.
@@ -140,7 +149,7 @@ def aim_further(
         name: [each for each in constants if reached[name] <= each < allowed.high]
         for name, allowed in problem.ranges.items()
     }
-    if not any(beyond.values()) and not (problem.ranges and unrun):
+    if not any(beyond.values()) and not (problem.ranges and (unrun or exact)):
         return ()
 
     def is_quick(case: Case) -> bool:
@@ -166,8 +175,12 @@ def aim_further(
         for name, own in beyond.items():
             # Far beyond where that is quick: what is left out just beyond may be too little to show.
             goals = frozenset(goal for each in own for goal in (each + 1, 2 * each))
-            cases += [_aim(problem, chance, steps, goals, is_quick, (name,)) for steps in (smooth, (_PAIR,))]
+            cases += [
+                _aim(problem, chance, steps, goals, is_quick, (name,), _MOST_BYTES_BEYOND)
+                for steps in (smooth, (_PAIR,))
+            ]
         cases = [case for case in cases if case and _goes_beyond(case, beyond)]
+    cases += _exact(problem, chance, exact, is_quick)
     seen = [dict(case.values) for case in known]
     found: list[Case] = []
     for case in cases:
@@ -199,6 +212,22 @@ def _long(problem: Problem, chance: random.Random, name: str, is_quick: Callable
     return None
 
 
+def _exact(
+    problem: Problem, chance: random.Random, wanted: Sequence[Mapping[str, int]], is_quick: Callable[[Case], bool]
+) -> list[Case]:
+    """The first of these sizes that the ranges hold and that are quick, the others small."""
+    found: list[Case] = []
+    for sizes in wanted:
+        if len(found) == _EXACT or any(fitted(problem.ranges[name], value) != value for name, value in sizes.items()):
+            continue
+        small = {
+            name: fitted(each, each.low + each.multiple * chance.randrange(8)) for name, each in problem.ranges.items()
+        }
+        if case := _fits(problem, chance, {**small, **sizes}, is_quick, _MOST_BYTES_BEYOND):
+            found.append(case)
+    return found
+
+
 def _equal(problem: Problem, chance: random.Random, is_quick: Callable[[Case], bool]) -> Case | None:
     """All sizes the same, as large as is quick: square matrices."""
     value = _TIMES_LISTED * max(case.values[name] for case in problem.cases for name in problem.ranges)
@@ -211,11 +240,15 @@ def _equal(problem: Problem, chance: random.Random, is_quick: Callable[[Case], b
 
 
 def _fits(
-    problem: Problem, chance: random.Random, sizes: Mapping[str, int], is_quick: Callable[[Case], bool]
+    problem: Problem,
+    chance: random.Random,
+    sizes: Mapping[str, int],
+    is_quick: Callable[[Case], bool],
+    most_bytes: int = _MOST_BYTES,
 ) -> Case | None:
     """The case with these sizes; None where it is too large, or cannot be."""
     case = drawn_case({**chance.choice(problem.cases).values, **sizes})
-    fits = why_case_refused(case, problem.arguments) is None and bytes_of_case(problem, case) <= _MOST_BYTES
+    fits = why_case_refused(case, problem.arguments) is None and bytes_of_case(problem, case) <= most_bytes
     return case if fits and is_quick(case) else None
 
 
@@ -251,6 +284,7 @@ def _aim(
     constants: frozenset[int],
     is_quick: Callable[[Case], bool],
     grows: Sequence[str] = (),
+    most_bytes: int = _MOST_BYTES,
 ) -> Case | None:
     """All sizes multiples of the largest step that fits; then one after the other goes beyond the largest constant.
 
@@ -258,7 +292,7 @@ def _aim(
     """
     for step in steps:
         sizes = {name: _multiple_of(problem, name, step, step) for name in problem.ranges}
-        case = _fits(problem, chance, sizes, is_quick)
+        case = _fits(problem, chance, sizes, is_quick, most_bytes)
         if case is None:
             continue
         names = list(grows or problem.ranges)
@@ -267,7 +301,7 @@ def _aim(
             goals = (*constants, *(times * sizes[name] for times in _TIMES))
             for goal in sorted((goal for goal in goals if goal > sizes[name]), reverse=True):
                 grown = {**sizes, name: _multiple_of(problem, name, step, goal)}
-                if larger := _fits(problem, chance, grown, is_quick):
+                if larger := _fits(problem, chance, grown, is_quick, most_bytes):
                     sizes, case = grown, larger
                     break
         return case

@@ -22,3 +22,4 @@ class Call:
     seed: int
     inputs: Mapping[str, Array]
     turn: int = 0  # which seed of the case this is
+    what: str = ""  # of inputs that are not those of a seed

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from amdkernel_mcp.checking.cases.call import Call
+from amdkernel_mcp.checking.cases.small_inputs import small_calls
 from amdkernel_mcp.checking.options import CheckOptions
 from amdkernel_mcp.launch.runner_case import runner_case
 from amdkernel_mcp.problems.problem import Case, InitKind, Problem
@@ -72,8 +73,10 @@ def plan_cases(
 def _plan(
     problem: Problem, case: Case, bound: BoundPlan, calls: Sequence[Call], options: CheckOptions, *, shares: bool
 ) -> CasePlan:
-    if len(calls) > 1 and (nearly := _nearly_the_first(problem, calls)):
-        calls = [*calls, nearly]
+    if len(calls) > 1:
+        nearly = _nearly_the_first(problem, calls)
+        calls = [*calls, *([nearly] if nearly else [])]
+        calls = [*calls, *small_calls(problem, case, calls)]
     run = runner_case(problem, case, calls[0].inputs, bound, repeats=1, odd=True)
     repeats = options.repeats(shares=shares and _bytes(run) <= MANY_ORDERS_BYTES)
     more = tuple({name: array.tobytes() for name, array in call.inputs.items()} for call in calls[1:])

@@ -103,7 +103,8 @@ def _judge_case(
             least_scales=scales,
             written=written_of(problem, planned.calls[number], each, compiled),
         )  # fmt: skip
-        runs.append(replace(run, inputs=f"inputs {number + 1} of {len(cut.inputs)}") if number else run)
+        name = planned.calls[number].what or f"inputs {number + 1} of {len(cut.inputs)}"
+        runs.append(replace(run, inputs=name) if number else run)
     if cut.returned:  # what it left is judged with the first run; here it is for what the checks saw, and for a stop
         last = judge_run(problem, case, cut.returned, expected[0], arch=arch, lines=lines, layouts=layouts)
         if _says_more_than_values(last):

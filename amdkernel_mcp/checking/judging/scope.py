@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from math import prod
 
 from amdkernel_mcp.counted import counted
+from amdkernel_mcp.problems.problem import Case, Problem
 from amdkernel_mcp.results.kernels import CheckScope
 from amdkernel_mcp.runner_protocol.records import DispatchRecord
 from amdkernel_mcp.runner_protocol.report import CaseReport
@@ -84,6 +85,17 @@ def gaps_of(names: Sequence[str], reports: Sequence[CaseReport], *, orders: bool
     if orders and unordered:
         parts.append(f"{_listed(names, unordered)} ran in the plain order only")
     return "; ".join(parts)
+
+
+def sizes_beyond(problem: Problem, cases: Sequence[Case]) -> str:
+    """From which sizes on no case was judged, where the problem is timed with larger ones; empty where it is not."""
+    names = {name for argument in problem.arrays for shape in argument.shape or () for name in shape.names}
+    parts = []
+    for name in (scalar.name for scalar in problem.scalars if scalar.name in names):
+        reached = max(case.values[name] for case in cases)
+        if any(case.values[name] > reached for case in problem.profile_cases):
+            parts.append(f"{name} = {reached:,}")
+    return f"no size beyond {', '.join(parts)} was tried" if parts else ""
 
 
 def _sample_of(report: CaseReport) -> _RaceSample | None:

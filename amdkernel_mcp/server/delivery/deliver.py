@@ -16,6 +16,7 @@ from fastmcp.server.middleware import CallNext, Middleware, MiddlewareContext
 from fastmcp.tools import ToolResult
 from pydantic import ValidationError as PydanticValidationError
 
+from amdkernel_mcp.counted import counted
 from amdkernel_mcp.errors import AmdkernelError, wrong_path
 from amdkernel_mcp.profiling.brief import sparse
 from amdkernel_mcp.results.jobs import EXIT_CODE_KEY
@@ -28,7 +29,10 @@ from amdkernel_mcp.server.delivery.errors import (
 )
 
 _OF_A_CHECK = ("status", "verdict", "reason", "notes", "target", "evidence", "attempt", "next")
-_ELSEWHERE = "cases, seeds, hashes, coverage: in the structured content"
+_WRONG = 2  # cases that the text has: the others say the same
+_NOT_SAID = ("cases", "seeds", "hashes", "coverage", "code_object", "seconds", "isolation", "left_out")
+_ELSEWHERE = "correct cases, seeds, hashes, coverage: in the structured content"
+_ELSEWHERE_OF_NONE = "hashes: in the structured content"
 _OF_NO_VERDICT = ("counters", "hashes", "code_object", "baseline_code_object")
 _OF_A_JOB = ("job_id", "owner", "status", "state", "created", "progress", "queue_place", "expected_wait_s")
 
@@ -128,30 +132,35 @@ def delivered(tool: str, answer: dict[str, Any]) -> dict[str, Any]:
 
 
 def said_of(tool: str, shown: dict[str, Any]) -> dict[str, Any]:
-    """What the text says: of a correct check and of a benchmark what counts, also where get_job brings it."""
-    if tool == "check_kernel" and _says_nothing_more(shown):
+    """What the text says: of a check and of a benchmark what counts, also where get_job brings it."""
+    if tool == "check_kernel" and shown.get("verdict"):
         return _brief(shown)
     if tool == "benchmark_kernel" and shown.get("verdict"):
         return _without_counters(shown)
-    if tool == "get_job" and (shown.get("benchmark") or {}).get("verdict"):
-        return {**shown, "benchmark": _without_counters(shown["benchmark"])}
-    if tool == "get_job" and _says_nothing_more(shown.get("check") or {}):
-        return {**shown, "check": _brief(shown["check"])}
-    return shown
-
-
-def _says_nothing_more(check: dict[str, Any]) -> bool:
-    """Whether a kernel is correct, and all that was found is in the reason, the notes and the findings."""
-    more = ("diagnostics", "not_cached", "not_recorded")
-    return check.get("verdict") == "correct" and not any(check.get(name) for name in more)
+    if tool != "get_job":
+        return shown
+    brought = {name: value for name, value in shown.items() if value is not None}
+    if brought.get("benchmark", {}).get("verdict"):
+        brought["benchmark"] = _without_counters(brought["benchmark"])
+    if brought.get("check", {}).get("verdict"):
+        brought["check"] = _brief(brought["check"])
+    return brought
 
 
 def _brief(check: dict[str, Any]) -> dict[str, Any]:
-    """What was found stays, such as inputs that were not read; the cases of a correct kernel are all alike."""
+    """The verdict and what was found first, then the cases that are wrong: those that are correct are all alike."""
     said = {name: check[name] for name in _OF_A_CHECK if check.get(name)}
     if findings := check.get("findings"):
-        said["findings"] = [{name: value for name, value in each.items() if value} for each in findings]
-    return {**said, "left_out": [_ELSEWHERE]}
+        said["findings"] = sparse(findings)
+    wrong = [each for each in check.get("cases") or () if each.get("verdict") != "correct"]
+    if wrong:
+        told = check.get("reason") or ""
+        shown = [{**each, "reason": "" if each.get("reason") in told else each["reason"]} for each in wrong[:_WRONG]]
+        said["cases"] = sparse(shown)
+    rest = {name: value for name, value in check.items() if value and name not in (*said, *_NOT_SAID)}
+    more = [counted(len(wrong) - _WRONG, "more wrong case")] if len(wrong) > _WRONG else []
+    left_out = [*(check.get("left_out") or []), *more, _ELSEWHERE if check.get("cases") else _ELSEWHERE_OF_NONE]
+    return {**said, **rest, "left_out": left_out}
 
 
 def _without_counters(benchmark: dict[str, Any]) -> dict[str, Any]:

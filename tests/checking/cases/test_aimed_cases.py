@@ -26,6 +26,14 @@ def test_constants_come_from_the_source_and_from_the_code() -> None:
     assert divisors_of(source) == {96}
 
 
+def test_a_remainder_may_be_asked_for_by_a_mask() -> None:
+    assert residues_of("(n & 63) == 37 ? 1 : 0; (n & 6) == 2; n % 7 == 3; (n & 0xff) == 9") == {
+        (64, 37),
+        (7, 3),
+        (256, 9),
+    }
+
+
 @pytest.mark.parametrize("key", KEYS)
 def test_all_sizes_of_a_product_are_multiples_of_the_tile_in_one_case(key: SeedKey) -> None:
     known = (*PRODUCT.cases, *draw_cases(PRODUCT, key))

@@ -1,6 +1,8 @@
+import re
 from typing import Any
 
-from amdkernel_mcp.checking.judging.scope import gaps_of, scope_of
+from amdkernel_mcp.checking.judging.scope import gaps_of, scope_of, sizes_beyond
+from amdkernel_mcp.problems.problem_file import load_problem
 from amdkernel_mcp.runner_protocol.records import DispatchRecord
 from amdkernel_mcp.runner_protocol.report import CaseReport
 
@@ -61,3 +63,10 @@ def test_a_case_that_stopped_first_was_not_looked_at_for_races():
     scope = scope_of(["n=1", "n=2"], [ran(dispatch(), status="fault"), ran(status="not_run")])
     assert (scope.memory, scope.races) == (1, 0)
     assert "not in case n=1, which stopped before; case n=2 did not run" in scope.note
+
+
+def test_sizes_with_which_a_kernel_is_timed_and_was_not_tried_are_named():
+    product = load_problem("gemm_f32")
+    small = [case for case in product.cases if case not in product.profile_cases]
+    assert re.fullmatch(r"no size beyond (m = [\d,]+, n = [\d,]+, k = [\d,]+) was tried", sizes_beyond(product, small))
+    assert sizes_beyond(product, [*small, *product.profile_cases]) == ""
