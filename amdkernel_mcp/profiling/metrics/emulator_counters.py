@@ -187,7 +187,7 @@ _SIMULATION = (
         simulated_clocks_without_vector="the same if vector instructions took no time",
         simulated_clocks_without_matrix="the same if matrix instructions took no time",
         simulated_clocks_loads_earlier="the same if each load of a loop were issued one turn earlier",
-        simulated_clocks_full_rate="the same if slow vector and matrix instructions ran at the full rate of their kind",
+        simulated_clocks_full_matrix_rate="the same if each matrix instruction ran at the peak rate of its type",
         simulated_clocks_all_in_l1="the same if all loads found their lines in the vL1D",
         simulated_clocks_twice_the_waves="the same if twice as many workgroups were resident, as far as there are slots",
     )

@@ -58,6 +58,14 @@ def no_matrix_cores(facts: Facts) -> Answer:
     )
 
 
+def slow_matrix_shape(facts: Facts) -> Answer:
+    """Matrix instructions of a shape that is slower than others of its type. The simulation sees what that costs."""
+    if not facts.units or not facts.counter("SQ_INSTS_MFMA"):
+        return None
+    because = f"at the peak rate of their type they save {facts.costs('slow_matrix'):.0%}"
+    return RuledOut("slow shapes of matrix instructions", because)
+
+
 _MATRIX_ADVICE = {
     "MFMA": "use MFMA: the __builtin_amdgcn_mfma_f32_16x16x16f16 family, rocWMMA, or Composable Kernel",
     "WMMA": "use WMMA, which takes f16, bf16 and 8-bit inputs, if their precision suffices: "

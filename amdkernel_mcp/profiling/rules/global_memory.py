@@ -7,7 +7,17 @@ from amdkernel_mcp.measurement.counters import PcCounts
 from amdkernel_mcp.measurement.roofline import fabric_bytes
 from amdkernel_mcp.measurement.time_interval import LAUNCH_US
 from amdkernel_mcp.profiling.hot_lines import most_wasteful_line
-from amdkernel_mcp.profiling.rules.answer import AT_THE_ROOF, WEIGHS, Answer, Found, RuledOut, costly, finding, in_bytes
+from amdkernel_mcp.profiling.rules.answer import (
+    AT_THE_ROOF,
+    NOT_RULED_OUT,
+    WEIGHS,
+    Answer,
+    Found,
+    RuledOut,
+    costly,
+    finding,
+    in_bytes,
+)
 from amdkernel_mcp.profiling.rules.facts import Facts
 from amdkernel_mcp.profiling.rules.rule import most_storing
 
@@ -39,6 +49,8 @@ def uncoalesced_loads(facts: Facts) -> Answer:
     if used >= 50 or lines < SCATTERED_LINES * max(facts.metric("Bytes per Load") / 512, 1):
         return RuledOut("uncoalesced loads", because)
     if share < WEIGHS:
+        if facts.costs("scattered_lines") > NOT_RULED_OUT:
+            return None
         return RuledOut("uncoalesced loads", f"{because}, but cache requests are {share:.0%} of the modelled time")
     if facts.code.waits.dependent_loads >= 0.5:
         return _gather(facts, because)
@@ -130,6 +142,8 @@ def redundant_traffic(facts: Facts) -> Answer:
     if times < 4:
         return RuledOut("redundant loads", because)
     if share < WEIGHS:
+        if facts.costs("misses_of_l1") > NOT_RULED_OUT:
+            return None
         return RuledOut("redundant loads", f"{because}, but cache requests are {share:.0%} of the modelled time")
     return of_the_roof(
         facts,

@@ -9,6 +9,21 @@ from amdkernel_mcp.profiling.rules.parallelism import LOW_OCCUPANCY, low_occupan
 DEPENDENT_WAITS = 8
 """Waits of a wave for memory: fewer are the start and the end of any kernel."""
 
+LEAST_TURNS = 4
+"""Waits of a wave for memory, from which it repeats its loads in a loop."""
+
+
+def loops_over_loads(facts: Facts) -> bool:
+    """Whether waves repeat loads whose addresses they know a turn ahead."""
+    return facts.per_wave("waits_for_memory") >= LEAST_TURNS and facts.code.waits.dependent_loads <= 0.5
+
+
+def late_loads(facts: Facts) -> Answer:
+    """Loads of a loop that are issued in the turn that needs them. The simulation alone sees what that costs."""
+    if not facts.units or not loops_over_loads(facts):
+        return None
+    return RuledOut("loads that a loop waits for", f"issued one turn earlier they save {facts.costs('late_loads'):.0%}")
+
 
 def exposed_latency(facts: Facts) -> Answer:
     """Waves that wait for one load or one result after the other, too few to hide it."""

@@ -58,7 +58,7 @@
     X(simulated_cus) X(simulated_groups_at_once) X(simulated_clocks) X(simulated_clocks_without_latency) X(simulated_clocks_without_lds_conflicts) \
     X(simulated_clocks_without_lds) X(simulated_clocks_without_barriers) \
     X(simulated_clocks_without_scattered_lines) X(simulated_clocks_without_vector) \
-    X(simulated_clocks_without_matrix) X(simulated_clocks_loads_earlier) X(simulated_clocks_full_rate) \
+    X(simulated_clocks_without_matrix) X(simulated_clocks_loads_earlier) X(simulated_clocks_full_matrix_rate) \
     X(simulated_clocks_all_in_l1) X(simulated_clocks_twice_the_waves)
 
 /* Of a mean SIMD of that unit: what its clocks went to. They add up to simulated_clocks. */

@@ -238,11 +238,9 @@ static void vector(Op *o, const char *t, const Rates *r, bool wave32)
         o->clocks = 2;
         o->result = 6;
     }
-    o->full = r->vector;
     o->packed = starts(t, "v_pk_") && has(t, "f32");
     if (r->rdna) {
         o->clocks = (u16)(o->clocks * (wave32 ? 1 : 2) + bank_clocks(o));
-        o->full = (u16)(o->full * (wave32 ? 1 : 2));
         o->result = (u16)(o->result + (wave32 ? 0 : o->clocks / 2));
     }
 }

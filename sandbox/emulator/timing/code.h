@@ -21,7 +21,7 @@ typedef struct {
     bool writes_lds;     /* LDS: a store or an atomic */
     bool to_lds;         /* a load from memory past the registers */
     u16 clocks;          /* of its pipe */
-    u16 full;            /* the same if it ran at the full rate of its kind */
+    u16 full;            /* matrix: the same in the shape that reaches the peak of its type */
     u8 load;             /* a load's number in the program, from 1; 0: none, or too many */
     u16 result;          /* clocks until the result can be read */
     u16 hold;            /* matrix: clocks until vector instructions may follow */

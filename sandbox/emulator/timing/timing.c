@@ -19,7 +19,7 @@ static const struct { Change change; int counter; } losses[] = {
     {NO_VECTOR_TIME, COUNTER_simulated_clocks_without_vector},
     {NO_MATRIX_TIME, COUNTER_simulated_clocks_without_matrix},
     {LOADS_EARLIER, COUNTER_simulated_clocks_loads_earlier},
-    {FULL_RATE, COUNTER_simulated_clocks_full_rate},
+    {FULL_MATRIX_RATE, COUNTER_simulated_clocks_full_matrix_rate},
     {ALL_IN_L1, COUNTER_simulated_clocks_all_in_l1},
 };
 

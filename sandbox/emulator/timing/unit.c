@@ -288,26 +288,24 @@ static void write_results(UnitWave *w, const Op *o, u64 t)
         }
 }
 
-static u32 clocks_of(const Sim *m, const Op *o) { return m->change == FULL_RATE ? o->full : o->clocks; }
 
 static void issue_vector(Sim *m, UnitWave *w, const Op *o)
 {
     Simd *s = &m->simd[w->simd];
-    u32 clocks = clocks_of(m, o), result = m->change == FULL_RATE ? m->r->dependent : o->result;
     s->holder = WAIT_VECTOR;
     if (o->pipe == PIPE_TRANSCENDENTAL && m->r->rdna) {
-        s->transcendental = m->now + clocks;
+        s->transcendental = m->now + o->clocks;
         s->vector = m->now + 1;
     } else {
-        s->vector = m->now + clocks;
+        s->vector = m->now + o->clocks;
     }
-    write_results(w, o, m->now + (result > clocks ? result : clocks));
+    write_results(w, o, m->now + (o->result > o->clocks ? o->result : o->clocks));
 }
 
 static void issue_matrix(Sim *m, UnitWave *w, const Op *o)
 {
     Simd *s = &m->simd[w->simd];
-    u32 clocks = clocks_of(m, o), saved = o->clocks - clocks;
+    u32 clocks = m->change == FULL_MATRIX_RATE ? o->full : o->clocks, saved = o->clocks - clocks;
     s->matrix = m->now + clocks;
     s->vector = m->now + (o->hold > saved ? o->hold - saved : 0);
     s->holder = WAIT_MATRIX;

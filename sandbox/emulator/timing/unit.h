@@ -29,7 +29,7 @@ typedef struct {
  * a load that a wave repeats was asked for when it did so before; ALL_IN_L1: loads find their lines there. */
 typedef enum {
     CHANGE_NOTHING, NO_MEMORY_LATENCY, NO_LDS_CONFLICTS, NO_LDS_TIME, NO_BARRIERS, NO_SCATTERED_LINES, NO_VECTOR_TIME, NO_MATRIX_TIME,
-    LOADS_EARLIER, FULL_RATE, ALL_IN_L1,
+    LOADS_EARLIER, FULL_MATRIX_RATE, ALL_IN_L1,
 } Change;
 
 /* Clocks, the wave-instructions that were executed in them, and what the clocks of all SIMDs went to. 0 steps: no memory. */
