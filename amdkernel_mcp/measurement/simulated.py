@@ -16,15 +16,16 @@ from amdkernel_mcp.measurement.counters import Dispatch
 
 Loss = Literal[
     "latency", "lds_conflicts", "lds", "barriers", "scattered_lines", "vector", "matrix",
-    "late_loads", "slow_matrix", "misses_of_l1", "few_waves",
+    "late_loads", "slow_matrix", "misses_of_l1", "few_waves", "xcd_order",
 ]  # fmt: skip
 COUNTER_OF: Mapping[Loss, str] = {
     "late_loads": "simulated_clocks_loads_earlier",
     "slow_matrix": "simulated_clocks_full_matrix_rate",
     "misses_of_l1": "simulated_clocks_all_in_l1",
     "few_waves": "simulated_clocks_twice_the_waves",
+    "xcd_order": "simulated_clocks_one_l2",
 }
-"""The clocks of the runs that do something otherwise; those that leave something out are `simulated_clocks_without_…`."""
+"""Clocks of the runs that do something otherwise; those that leave something out are `simulated_clocks_without_…`."""
 
 
 @dataclass(frozen=True)

@@ -99,6 +99,8 @@ DERIVED: tuple[Definition, ...] = (
                "a third for a copy without any reuse: the second half of each stored line counts as a hit"),
     Definition("Infinity Cache Hit Rate", "%", "100 * mall_hits / (mall_hits + mall_misses)", "modelled", CACHE_MODEL,
                "of the lines that the L2 reads; holds lines of earlier dispatches of the run"),
+    Definition("Reads across XCDs", "%", "100 * reads_across_xcds / (mall_hits + mall_misses)", "modelled", CACHE_MODEL,
+               "of the lines that the L2s read, those that the L2 of another XCD read before in the same launch"),
     Definition("FETCH_SIZE", "KiB", "(128 * TCC_BUBBLE_sum + 64 * (TCC_EA0_RDREQ_sum - TCC_BUBBLE_sum)) / 1024",
                "modelled", "rocprofiler-sdk, derived counters", "read through the fabric"),
     Definition("WRITE_SIZE", "KiB",
@@ -168,6 +170,7 @@ def emulated_metrics(
     modelled = model_metrics(dispatches, gpu, resources)
     absent = "vL1D Hit Rate" if gpu.family.startswith("RDNA") else "Graphics L1 Hit Rate"
     metrics = {definition.name: definition.metric(values) for definition in DERIVED if definition.name != absent}
+    metrics = {name: each for name, each in metrics.items() if each.value or not name.startswith("Issue Slots: ")}
     metrics |= modelled | static_metrics(resources) | raw_counters(dispatches, gpu.gfx)
     first = (shown_name(name, gpu.gfx) for name in FIRST)
     return {name: metrics[name] for name in first if name in metrics} | metrics

@@ -163,6 +163,7 @@ _CACHES = (
         gl1_misses="those that miss in it too",
         mall_hits="L2 misses that hit in the Infinity Cache",
         mall_misses="L2 misses that are read from memory",
+        reads_across_xcds="L2 misses of lines that the L2 of another XCD has read in the same launch",
     )
     | _modelled(
         "B",
@@ -189,7 +190,8 @@ _SIMULATION = (
         simulated_clocks_loads_earlier="the same if each load of a loop were issued one turn earlier",
         simulated_clocks_full_matrix_rate="the same if each matrix instruction ran at the peak rate of its type",
         simulated_clocks_all_in_l1="the same if all loads found their lines in the vL1D",
-        simulated_clocks_twice_the_waves="the same if twice as many workgroups were resident, as far as there are slots",
+        simulated_clocks_one_l2="the same if reads of lines that another XCD has read found them in the L2",
+        simulated_clocks_twice_the_waves="the same if twice as many workgroups were resident, where slots allow",
     )
 )
 

@@ -33,6 +33,7 @@ _BOUND_OF: Mapping[Loss, tuple[Resource, ...]] = {
     "slow_matrix": (),
     "misses_of_l1": ("l2_cache", "infinity_cache", "memory"),
     "few_waves": (),
+    "xcd_order": ("infinity_cache", "memory"),
 }
 """The bounds that fall with a loss."""
 _PER_CU: tuple[Resource, ...] = ("l1_cache", "lds", "vector_alu", "matrix_cores", "scalar_unit")

@@ -21,11 +21,14 @@ FOUND_ALONE: Mapping[Loss, float] = {
     "late_loads": 0.15,
     "few_waves": 0.2,
     "slow_matrix": 0.1,
+    "xcd_order": 0.15,
     "lds_conflicts": 0.2,
     "barriers": 0.3,
     "lds": 0.4,
 }
 """Parts of the time from which the simulation alone makes a finding: any tile costs some LDS time and some barriers."""
+_CAUSES = frozenset[Loss]({"slow_matrix", "late_loads"})
+"""A count or the code itself shows why; the others are symptoms of something."""
 MOST_OF_IT = 0.7
 """Of what latency costs: where loads that are issued one turn earlier bring so much, they are its cause."""
 _SENTENCES: Mapping[Loss, tuple[str, str, str]] = {
@@ -46,6 +49,12 @@ _SENTENCES: Mapping[Loss, tuple[str, str, str]] = {
         "if twice as many workgroups were resident",
         "use fewer registers or less LDS for each workgroup (smaller tiles, __launch_bounds__), or keep several "
         "independent loads in flight per wave",
+    ),
+    "xcd_order": (
+        "Workgroups that read the same data run on different XCDs",
+        "if what another XCD has read were in the L2",
+        "let workgroups that share data have numbers that are equal modulo the XCDs (8 of an MI300X): "
+        "group = id % 8 * (groups / 8) + id / 8, or tiles of tiles within each XCD",
     ),
     "slow_matrix": (
         "Matrix instructions run below the peak rate of their type",
@@ -86,6 +95,8 @@ def by_simulation(rule: Rule, facts: Facts) -> Answer:
         # of many waves, what hides the latency of one load leaves that of others: the rule's own estimate is the most
         row = answer.row.model_copy(update={"because": f"{answer.row.because}; {_says(rule.loss, saved_us, facts)}"})
         cost_us = saved_us if _can_tell(rule.loss, facts) else min(saved_us, answer.cost_us)
+        if rule.loss == "few_waves":  # twice the waves halve the waits, and more waves can save the other half
+            cost_us = max(saved_us, min(answer.cost_us, 2 * saved_us))
         return replace(answer, row=row, cost_us=cost_us)
     part = saved_us / facts.time_us if facts.time_us else 0.0
     if part >= FOUND_ALONE[rule.loss] and _can_tell(rule.loss, facts):
@@ -114,18 +125,18 @@ def _can_tell(loss: Loss, facts: Facts) -> bool:
         return False
     if loss == "late_loads":
         return loops_over_loads(facts)
+    few = facts.busy.resident_waves / facts.gpu.simds <= LOW_OCCUPANCY
     if loss == "few_waves":
-        return facts.occupancy is not None and facts.occupancy.limit != "wave_slots"
-    if loss == "latency":
-        resident = facts.busy.resident_waves / facts.gpu.simds
-        return resident <= LOW_OCCUPANCY and facts.per_wave("waits_for_memory") >= DEPENDENT_WAITS
-    return True
+        return few and facts.occupancy is not None and facts.occupancy.limit != "wave_slots"
+    return loss != "latency" or (few and facts.per_wave("waits_for_memory") >= DEPENDENT_WAITS)
 
 
 def _found(loss: Loss, saved_us: float, facts: Facts) -> Found:
     what, _, advice = _SENTENCES[loss]
     because = _says(loss, saved_us, facts)
-    return costly(saved_us, what, because=because, advice=advice, symptom=True)
+    if loss == "xcd_order":  # data that all workgroups need must cross to each XCD in any order
+        return costly(saved_us / 2, what, because=because, advice=advice, most_us=saved_us)
+    return costly(saved_us, what, because=because, advice=advice, symptom=loss not in _CAUSES)
 
 
 def _says(loss: Loss, saved_us: float, facts: Facts) -> str:

@@ -21,6 +21,7 @@ static const struct { Change change; int counter; } losses[] = {
     {LOADS_EARLIER, COUNTER_simulated_clocks_loads_earlier},
     {FULL_MATRIX_RATE, COUNTER_simulated_clocks_full_matrix_rate},
     {ALL_IN_L1, COUNTER_simulated_clocks_all_in_l1},
+    {ONE_L2, COUNTER_simulated_clocks_one_l2},
 };
 
 /* In the order of Slot. */
@@ -66,6 +67,7 @@ static Unit unit_of(const Dispatch *d, const Rates *r, const Outcome *out)
     u.l2 = least(most, r->l2_share * cus * (float)units / busy);
     u.mall = least(most, r->mall / busy);
     u.memory = least(most, r->memory / busy);
+    u.across = part(out->counters[COUNTER_reads_across_xcds], out->counters[COUNTER_mall_hits] + out->counters[COUNTER_mall_misses]);
     u.written = stored ? least(1, (float)written / (float)stored) : 0;
     return u;
 }
@@ -113,7 +115,7 @@ static void simulate(Unit *u, u32 most_resident, double steps, Outcome *out)
     out->counters[COUNTER_simulated_clocks_twice_the_waves] = (u64)(clocks * clocks_a_step(u, CHANGE_NOTHING) / compared);
 }
 
-/* Twice as many workgroups as are resident, as far as there are so many, and slots for their waves. */
+/* Twice as many workgroups as are resident, up to those that there are, and where slots are left for their waves. */
 static u32 twice_resident(const Dispatch *d, const Unit *u)
 {
     const GpuShape *s = d->program->shape;

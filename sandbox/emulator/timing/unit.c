@@ -70,7 +70,7 @@ static void push(Out *o, u64 done, Slot from)
     o->done[o->count++] = done;
 }
 
-/* From when a wave may go on, and what it waits for until then. */
+/* From when a wave may continue, and what it waits for until then. */
 typedef struct { u64 from; Slot why; } Ready;
 
 static Ready latest(Ready a, u64 from, u32 why) { return from > a.from ? (Ready){from, (Slot)why} : a; }
@@ -174,7 +174,7 @@ static Ready access_memory(Sim *m, UnitWave *w, const Op *o, Step step)
         at = serve(&m->l2, at, 128.0 * lines, u->l2);
         if (store)
             serve_shared(&m->memory, at, 128.0 * lines * u->written, u->memory);
-        else if ((drawn >> 16 & 0xffff) >= found.l2)
+        else if ((drawn >> 16 & 0xffff) >= found.l2 && (m->change != ONE_L2 || (drawn >> 48) >= u->across))
             level = (drawn >> 32 & 0xffff) < found.mall ? 2 : 3;
         if (level > 1 && u->mall > 0)
             at = serve_shared(&m->mall, at, 128.0 * lines, u->mall);
