@@ -29,6 +29,8 @@ COMPULSORY = 1.25
 """Times the least bytes: up to here a kernel moves what it must."""
 SCATTERED_LINES = 4
 """Lanes are scattered when a mean access touches at least this many lines, of 8 bytes a lane or less."""
+MOSTLY_ACROSS = 70
+"""Percent of the lines that L2s read: above it the order of workgroups on XCDs is why they read so many."""
 ATOMIC_US, ATOMIC_LANE_US = 0.004, 0.0005
 """Between two atomic requests on a line, and for each further word: usual, not largest, times."""
 
@@ -170,7 +172,9 @@ def xcd_order(facts: Facts) -> Answer:
 
 def repeated_stores(facts: Facts) -> Answer:
     """The same bytes stored many times, as by a sum that a loop keeps in memory."""
-    stored, kept = facts.counter("bytes_stored") - facts.counter("bytes_atomic"), facts.counter("memory_bytes_written")
+    full, writes = facts.counter("TCC_EA0_WRREQ_64B_sum"), facts.counter("TCC_EA0_WRREQ_sum")
+    kept = max(facts.counter("memory_bytes_written"), 64 * full + 32 * (writes - full))
+    stored = facts.counter("bytes_stored") - facts.counter("bytes_atomic")
     if stored <= 0 or not kept:
         return None
     times, lines = stored / kept, facts.counter("cache_lines_stored")
@@ -200,6 +204,8 @@ def reread_memory(facts: Facts) -> Answer:
         return RuledOut("more than compulsory traffic", f"{because}; {where} is {share:.0%} of the modelled time")
     if moved - _through_workspaces(facts) < COMPULSORY * least:
         return None  # intermediate_arrays says it
+    if facts.costs("xcd_order") > NOT_RULED_OUT and facts.metric("Reads across XCDs") > MOSTLY_ACROSS:
+        return None  # xcd_order says it
     if facts.metric("Request Amplification") < ONCE:
         return _partly_used_lines(facts, because)
     used = facts.metric("Load Coalescing")

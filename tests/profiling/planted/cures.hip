@@ -357,10 +357,10 @@ extern "C" __global__ void large_lds_cured(const float* x, float* y)
 
 // planted: latency
 // amdkernel: launch tiles_when_needed grid=[16, 16] block=[256] args=[x, y, 2048]
-extern "C" __global__ void tiles_when_needed(const float* x, float* y, int n) { tiles<false>(x, y, n); }
+extern "C" __global__ void __launch_bounds__(256) tiles_when_needed(const float* x, float* y, int n) { tiles<false>(x, y, n); }
 // cured: tiles_when_needed
 // amdkernel: launch tiles_when_needed_cured grid=[16, 16] block=[256] args=[x, y, 2048]
-extern "C" __global__ void tiles_when_needed_cured(const float* x, float* y, int n) { tiles<true>(x, y, n); }
+extern "C" __global__ void __launch_bounds__(256) tiles_when_needed_cured(const float* x, float* y, int n) { tiles<true>(x, y, n); }
 
 // control: compute, matrix instructions that reuse each operand from LDS four times
 // amdkernel: launch fine_wave_tile grid=[2432] block=[256] args=[x, y]
