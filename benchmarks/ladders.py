@@ -294,7 +294,8 @@ def modelled(step: Step, checkouts: Path, sandbox: Sandbox) -> Row:
     unit, time = simulated(ran[-1], gpu), launch_interval(ran[-1], gpu)
     us = (unit.time_us if unit else 0.0, time.low_us, time.likely_us, time.high_us)
     first = next(iter(findings(step, ran[-1], gpu, checkouts, sandbox)), "")
-    return Row(step.series, step.name, step.gpu, step.measured_us, *(float(f"{each:.5g}") for each in us), first)
+    rounded = (float(f"{each:.5g}") for each in us)
+    return replace(Row(step.series, step.name, step.gpu, step.measured_us, *rounded), first=first)
 
 
 def findings(step: Step, ran: Dispatch, gpu: Gpu, checkouts: Path, sandbox: Sandbox) -> list[str]:

@@ -457,7 +457,7 @@ def test_bytes_that_are_stored_again_and_again_are_found() -> None:
 
 def test_the_account_of_issue_slots_is_among_the_metrics_and_adds_up() -> None:
     account = {"slots_vector": 30, "slots_wait_l2": 50, "slots_wait_address_unit": 5, "slots_nothing_to_run": 15}
-    none = dict.fromkeys((name for name in COUNTERS if name.startswith("slots_")), 0)
+    none: dict[str, Any] = dict.fromkeys((name for name in COUNTERS if name.startswith("slots_")), 0)
     clocks = none | {name: part * MI300X.clock_mhz for name, part in account.items()}
     metrics = run(**simulated_counts(100), **clocks).kernels[0].metrics
     shares = {name: each.value for name, each in metrics.items() if name.startswith("Issue Slots") and each.value}
