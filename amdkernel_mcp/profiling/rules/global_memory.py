@@ -23,14 +23,14 @@ from amdkernel_mcp.profiling.rules.rule import most_storing
 
 ONCE = 1.5
 """Below this mean number of requests for a byte there is no re-use that caches could lose."""
+ONE_LINE = 1.3
+"""Lines of a mean load, below which all lanes load the same words."""
 STORED_AGAIN = 4
 """Times that a byte is stored."""
 COMPULSORY = 1.25
 """Times the least bytes: up to here a kernel moves what it must."""
 SCATTERED_LINES = 4
 """Lanes are scattered when a mean access touches at least this many lines, of 8 bytes a lane or less."""
-MOSTLY_ACROSS = 70
-"""Percent of the lines that L2s read: above it the order of workgroups on XCDs is why they read so many."""
 ATOMIC_US, ATOMIC_LANE_US = 0.004, 0.0005
 """Between two atomic requests on a line, and for each further word: usual, not largest, times."""
 
@@ -204,8 +204,6 @@ def reread_memory(facts: Facts) -> Answer:
         return RuledOut("more than compulsory traffic", f"{because}; {where} is {share:.0%} of the modelled time")
     if moved - _through_workspaces(facts) < COMPULSORY * least:
         return None  # intermediate_arrays says it
-    if facts.costs("xcd_order") > NOT_RULED_OUT and facts.metric("Reads across XCDs") > MOSTLY_ACROSS:
-        return None  # xcd_order says it
     if facts.metric("Request Amplification") < ONCE:
         return _partly_used_lines(facts, because)
     used = facts.metric("Load Coalescing")
@@ -275,6 +273,8 @@ def narrow_loads(facts: Facts) -> Answer:
             f"a load returns {size:.0f} B per wave, but requests and instructions are {share:.0%} of the modelled time"
         )
         return RuledOut("narrow loads", why)
+    if facts.metric("Load Coalescing") > 150:
+        return _uniform_loads(facts, part)
     return of_the_roof(
         facts,
         max(0.6 * (1 - size / facts.wave_size / 4), 0.2),
@@ -290,12 +290,13 @@ def _is_uniform(facts: Facts) -> bool:
     """Whether the lanes of a wave load the same words, and the loads or their instructions take most of the time."""
     part = facts.counter("SQ_INSTS_VMEM_RD") / max(facts.counter("SQ_INSTS"), 1)
     share = facts.share("l1_cache", "vector_alu", "scalar_unit", "wave_issue")
-    return facts.metric("Load Coalescing") > 150 and part >= 0.05 and share >= WEIGHS
+    one_line = facts.metric("Load Coalescing") > 150 and facts.metric("Lines per Load") < ONE_LINE
+    return one_line and part >= 0.05 and share >= WEIGHS
 
 
 def _uniform_loads(facts: Facts, part: float) -> Answer:
     return costly(
-        max(0.2 * facts.time_us, facts.saved_us("latency") or 0.0),
+        max(0.2 * facts.time_us, (facts.saved_us("latency") or 0.0) if _is_uniform(facts) else 0.0),
         "Many lanes load the same address",
         because=f"lanes request {facts.metric('Load Coalescing'):.0f} % of the bytes in the lines that they touch, and "
         f"{part:.0%} of all instructions are vector loads",

@@ -9,13 +9,10 @@ from amdkernel_mcp.profiling.rules.parallelism import LOW_OCCUPANCY, low_occupan
 DEPENDENT_WAITS = 8
 """Waits of a wave for memory: fewer are the start and the end of any kernel."""
 
-LEAST_TURNS = 4
-"""Waits of a wave for memory, from which it repeats its loads in a loop."""
-
 
 def loops_over_loads(facts: Facts) -> bool:
     """Whether waves repeat loads whose addresses they know a turn ahead."""
-    return facts.per_wave("waits_for_memory") >= LEAST_TURNS and facts.code.waits.dependent_loads <= 0.5
+    return facts.per_wave("waits_for_memory") >= DEPENDENT_WAITS and facts.code.waits.dependent_loads <= 0.5
 
 
 def late_loads(facts: Facts) -> Answer:
