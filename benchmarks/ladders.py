@@ -292,10 +292,10 @@ def modelled(step: Step, checkouts: Path, sandbox: Sandbox) -> Row:
     ran = [dispatch_of(row) for row in rows if "counters" in row and step.kernel in row["kernel"]]
     gpu = clocked(gpu_by_name(step.gpu))
     unit, time = simulated(ran[-1], gpu), launch_interval(ran[-1], gpu)
-    us = (unit.time_us if unit else 0.0, time.low_us, time.likely_us, time.high_us)
+    us = (step.measured_us, unit.time_us if unit else 0.0, time.low_us, time.likely_us, time.high_us)
     first = next(iter(findings(step, ran[-1], gpu, checkouts, sandbox)), "")
-    rounded = (float(f"{each:.5g}") for each in us)
-    return replace(Row(step.series, step.name, step.gpu, step.measured_us, *rounded), first=first)
+    measured_us, simulated_us, low_us, likely_us, high_us = (float(f"{each:.5g}") for each in us)
+    return Row(step.series, step.name, step.gpu, measured_us, simulated_us, low_us, likely_us, high_us, first)
 
 
 def findings(step: Step, ran: Dispatch, gpu: Gpu, checkouts: Path, sandbox: Sandbox) -> list[str]:
