@@ -123,9 +123,9 @@ def _can_tell(loss: Loss, facts: Facts) -> bool:
     """Of a kernel that outlasts its launch; latency of few waves in a loop, not only at its start and its end."""
     if facts.time_us <= LAUNCH_US:
         return False
-    if loss == "late_loads":
-        return loops_over_loads(facts)
     few = facts.busy.resident_waves / facts.gpu.simds <= LOW_OCCUPANCY
+    if loss == "late_loads":  # what many waves leave of the latency is too uncertain
+        return few and loops_over_loads(facts)
     if loss == "few_waves":
         return few and facts.occupancy is not None and facts.occupancy.limit != "wave_slots"
     return loss != "latency" or (few and facts.per_wave("waits_for_memory") >= DEPENDENT_WAITS)
