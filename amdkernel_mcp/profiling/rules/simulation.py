@@ -99,6 +99,8 @@ def by_simulation(rule: Rule, facts: Facts) -> Answer:
             cost_us = max(saved_us, min(answer.cost_us, 2 * saved_us))
         return replace(answer, row=row, cost_us=cost_us)
     part = saved_us / facts.time_us if facts.time_us else 0.0
+    if rule.loss == "late_loads" and not _is_of_late_loads(facts.saved_us("latency") or 0.0, facts):
+        return None if part > NOT_RULED_OUT else answer  # exposed latency says it
     if part >= FOUND_ALONE[rule.loss] and _can_tell(rule.loss, facts):
         return _found(rule.loss, saved_us, facts)
     return None if isinstance(answer, RuledOut) and part > NOT_RULED_OUT else answer
