@@ -13,7 +13,7 @@ def main() -> None:
     """Print a line for each kernel and the counts at the end."""
     settings = load_settings()
     sandbox, target = open_sandbox(settings), find_target("emulator:gfx942", settings)
-    planted, first, three, controls, fine = 0, 0, 0, 0, 0
+    planted, first, three, controls, fine, pairs, seen = 0, 0, 0, 0, 0, 0, 0
     try:
         with tempfile.TemporaryDirectory() as cache:
             for path in sorted(FOLDER.glob("*.hip")):
@@ -25,9 +25,16 @@ def main() -> None:
                         planted, first, three = planted + 1, first + (rank == 1), three + (rank in (1, 2, 3))
                     else:
                         controls, fine = controls + 1, fine + ran.is_fine(kernel)
+                for kernel in ran.cures:
+                    gain = ran.gain_of(kernel)
+                    pairs, seen = pairs + 1, seen + (gain is not None and gain.low > 1)
+                    print(
+                        f"cured    {kernel}: {gain and f'{gain.low:.2f} to {gain.high:.2f} times as fast'}", flush=True
+                    )
     finally:
         sandbox.close()
     print(f"planted reason first: {first} of {planted}; among the first three: {three}")
+    print(f"cures that are seen as an improvement: {seen} of {pairs}")
     print(f"controls without a false finding in front: {fine} of {controls}")
 
 

@@ -22,15 +22,19 @@ from collections.abc import Iterable, Sequence
 from dataclasses import asdict, astuple, dataclass, fields, replace
 from itertools import combinations
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
+from amdkernel_mcp.compiler.compile import Compiler
 from amdkernel_mcp.config import load_settings
 from amdkernel_mcp.execution.open_sandbox import open_sandbox
 from amdkernel_mcp.execution.sandbox import Sandbox
 from amdkernel_mcp.hardware.specs import Gpu, gpu_by_name
-from amdkernel_mcp.measurement.counters import Dispatch, PcCounts
+from amdkernel_mcp.measurement.counters import CaseRun, Dispatch, Footprint, PcCounts
 from amdkernel_mcp.measurement.simulated import simulated
 from amdkernel_mcp.measurement.time_interval import launch_interval
+from amdkernel_mcp.profiling.diagnosis import diagnose
+from amdkernel_mcp.profiling.profile import facts_of
 
 HERE = Path(__file__).parent
 KEPT = HERE / "recorded" / "ladders.csv"
@@ -54,6 +58,8 @@ class Step:
     flags: str = ""
     kernel: str = ""
     """The kernel of the program, if it has several."""
+    taken: tuple[str, ...] = ()
+    """What a finding says that names the step which the author took next; empty: the last step, or not a ladder."""
 
     @property
     def name(self) -> str:
@@ -62,9 +68,22 @@ class Step:
         return self.kernel or (f"{Path(folder).name}/{Path(file).stem}" if folder else Path(file).stem)
 
 
+_NEXT = {
+    "2-LDSOccupancyLimit/problem.cpp": ("Few waves are resident",),
+    "3-RegisterOccupancyLimit/problem.cpp": ("Few waves are resident",),
+    "4-StridedAccess/problem.cpp": ("not coalesced",),
+    "1-LaunchParameters/problem.cpp": ("cannot fill the GPU",),
+}
+"""Of the exercises: what each is about."""
+
+
 def _yax(number: int, folder: str, gpu: str, *steps: tuple[str, float]) -> list[Step]:
     root = f"HPCTrainingExamples/rocprof-compute/{folder}"
-    return [Step(f"yax {number}, {gpu}", f"{root}/{source}", gpu, ms * 1e3, "yax") for source, ms in steps]
+    return [
+        Step(f"yax {number}, {gpu}", f"{root}/{source}", gpu, ms * 1e3, "yax",
+             taken=_NEXT.get(f"{folder}/{source}", ()))
+        for source, ms in steps
+    ]  # fmt: skip
 
 
 def _kittens(series: str, folder: str, gpu: str, kind: str, us: Sequence[float]) -> list[Step]:
@@ -73,18 +92,24 @@ def _kittens(series: str, folder: str, gpu: str, kind: str, us: Sequence[float])
     return [Step(series, f"{root}/kernel_{n}.cpp", gpu, t, kind) for n, t in zip(sizes, us, strict=True)]
 
 
-def _sgemm(source: str, block: int, tile: int, ms: float, flags: str = "") -> Step:
+def _sgemm(source: str, block: int, tile: int, ms: float, flags: str = "", *, taken: tuple[str, ...] = ()) -> Step:
     launch = f"{4096 // tile} {block} {1 if block > 32 else 32}"
-    return Step("f32 SGEMM", f"fp32_sgemm_amd/src/{source}", "RX 7900 XTX", ms * 1e3, f"module {launch}", flags)
+    root = "fp32_sgemm_amd/src"
+    return Step("f32 SGEMM", f"{root}/{source}", "RX 7900 XTX", ms * 1e3, f"module {launch}", flags, taken=taken)
+
+
+_LDS = ("LDS bank conflicts", "LDS holds", "bandwidth of the LDS", "LDS accesses are narrow")
+_VECTOR = ("is the vector ALU", "registers of a bank")
+_INSTRUCTIONS = ("nstructions other than arithmetic", "bound by instructions", "Scalar instr", "registers of a bank")
 
 
 STEPS = (
-    _sgemm("kernel2_lds.cpp", 32, 32, 34.2059),
-    _sgemm("kernel3_registers.cpp", 256, 128, 6.0341),
-    _sgemm("kernel4_gmem_df.cpp", 256, 128, 5.3772, "-DUNROLL=1"),
-    _sgemm("kernel5_lds_optim.cpp", 128, 128, 4.0994, "-DUNROLL=1 -mcumode"),
-    _sgemm("kernel6_valu_optim.s", 128, 128, 3.6368),
-    _sgemm("kernel7_unroll.s", 128, 128, 3.3314),
+    _sgemm("kernel2_lds.cpp", 32, 32, 34.2059, taken=_LDS),
+    _sgemm("kernel3_registers.cpp", 256, 128, 6.0341, taken=("Latency is exposed",)),
+    _sgemm("kernel4_gmem_df.cpp", 256, 128, 5.3772, "-DUNROLL=1", taken=_LDS),
+    _sgemm("kernel5_lds_optim.cpp", 128, 128, 4.0994, "-DUNROLL=1 -mcumode", taken=_VECTOR),
+    _sgemm("kernel6_valu_optim.s", 128, 128, 3.6368, taken=_INSTRUCTIONS),
+    _sgemm("kernel7_unroll.s", 128, 128, 3.3314, taken=("Latency is exposed",)),
     _sgemm("kernel8_batched_gmem.s", 128, 128, 2.8032),
     *_yax(1, "1-LaunchParameters", "MI210", ("problem.cpp", 2911), ("solution/solution.cpp", 70)),
     *_yax(1, "1-LaunchParameters", "MI300A", ("problem.cpp", 540), ("solution/solution.cpp", 9.7)),
@@ -191,6 +216,8 @@ class Row:
     low_us: float
     likely_us: float
     high_us: float
+    first: str = ""
+    """The first finding."""
 
     @property
     def ratio(self) -> float:
@@ -265,8 +292,32 @@ def modelled(step: Step, checkouts: Path, sandbox: Sandbox) -> Row:
     ran = [dispatch_of(row) for row in rows if "counters" in row and step.kernel in row["kernel"]]
     gpu = clocked(gpu_by_name(step.gpu))
     unit, time = simulated(ran[-1], gpu), launch_interval(ran[-1], gpu)
-    us = (unit.time_us if unit else 0.0, time.low_us, time.likely_us, time.high_us)
-    return Row(step.series, step.name, step.gpu, step.measured_us, *(float(f"{each:.5g}") for each in us))
+    us = (step.measured_us, unit.time_us if unit else 0.0, time.low_us, time.likely_us, time.high_us)
+    first = next(iter(findings(step, ran[-1], gpu, checkouts, sandbox)), "")
+    measured_us, simulated_us, low_us, likely_us, high_us = (float(f"{each:.5g}") for each in us)
+    return Row(step.series, step.name, step.gpu, measured_us, simulated_us, low_us, likely_us, high_us, first)
+
+
+def findings(step: Step, ran: Dispatch, gpu: Gpu, checkouts: Path, sandbox: Sandbox) -> list[str]:
+    """What a profile says of it, the first first. Assembly and programs with own headers have no source here."""
+    code, lines, resources, disassembly = "", None, [], ""
+    _, files = job_of(step, checkouts)
+    name = next(iter(files))
+    if len(files) <= 2 and not name.endswith(".s"):
+        code = files[name].decode()
+        with TemporaryDirectory() as cache:
+            flags = [each for each in step.flags.split() if each.startswith("-D")]
+            compiled = Compiler(sandbox, Path(cache), timeout_s=TIMEOUT_S).compile(
+                code, arch=gpu.gfx, flags=flags, file_name="kernel.hip"
+            )
+        lines, resources, disassembly = compiled.lines, compiled.result.kernels, compiled.disassembly
+    run = CaseRun("", (replace(ran, footprint=FOOTPRINTS.get(step.kind.partition(" ")[0])),))
+    facts = facts_of(runs=[run], resources=resources, source=code, lines=lines, gpu=gpu, disassembly=disassembly)
+    return [row.finding for row in diagnose(facts)]
+
+
+FOOTPRINTS = {"module": Footprint(2 * 4 * 4096**2, 4 * 4096**2), "yax": Footprint(8 * 32768**2, 8)}
+"""What the kernels must read and write; of the others what they ask for."""
 
 
 def clocked(gpu: Gpu) -> Gpu:
@@ -290,7 +341,13 @@ def kept() -> list[Row]:
         return []
     with open(KEPT, newline="") as file:
         return [
-            Row(row.pop("series"), row.pop("name"), row.pop("gpu"), *(float(each) for each in row.values()))
+            Row(
+                row.pop("series"),
+                row.pop("name"),
+                row.pop("gpu"),
+                first=row.pop("first", ""),
+                **{name: float(each) for name, each in row.items()},
+            )
             for row in csv.DictReader(file)
         ]
 
@@ -328,6 +385,10 @@ def report(rows: Sequence[Row]) -> str:
         order = tau(own)
         close, inside = sum(1 / CLOSE <= row.ratio <= CLOSE for row in own), sum(row.inside for row in own)
         lines.append(f"| {series} | {len(own)} | {'-' if order is None else f'{order:.2f}'} | {close} | {inside} |")
+    taken = {(step.series, step.name): step.taken for step in STEPS if step.taken}
+    named = [row for row in rows if (row.series, row.name) in taken and row.first]
+    right = [row for row in named if any(title in row.first for title in taken[row.series, row.name])]
+    lines += ["", f"The first finding names the step that the author took next in {len(right)} of {len(named)} rows."]
     return "\n".join(lines)
 
 

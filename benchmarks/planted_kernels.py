@@ -18,6 +18,9 @@ from amdkernel_mcp.hardware.target import Target
 from amdkernel_mcp.launch.lines import read_launch_plan
 from amdkernel_mcp.measurement.counters import CaseRun
 from amdkernel_mcp.measurement.job import plan_measurement, read_measurement
+from amdkernel_mcp.measurement.modelled import modelled_ratio
+from amdkernel_mcp.measurement.side import Side
+from amdkernel_mcp.measurement.timing.statistics import Estimate
 from amdkernel_mcp.problems.problem import Problem
 from amdkernel_mcp.problems.problem_file import load_problem
 from amdkernel_mcp.profiling.profile import profile
@@ -69,11 +72,19 @@ TITLES: Mapping[str, tuple[str, ...]] = {
     "scratch": ("scratch memory",),
     "matrix": ("without matrix instructions",),
     "instruction_cache": ("instruction cache",),
+    "slow_matrix": ("below the peak rate",),
+    "repeated_stores": ("stored many times",),
+    "uniform": ("load the same address",),
+    "narrow_lds": ("The LDS holds", "bandwidth of the LDS"),
+    "overhead": ("Instructions other than arithmetic",),
+    "unpacked": ("not packed",),
+    "xcd_order": ("different XCDs",),
 }
 """What a finding that names a planted reason says."""
 FINE = "The only modelled bound"
 """What the first finding of a control may say, if there is one."""
 _HEAD = re.compile(r"// (planted|control): (\w+).*\n// amdkernel: launch (\w+)")
+_CURE = re.compile(r"// cured: (\w+)\n// amdkernel: launch (\w+)")
 
 
 @dataclass(frozen=True)
@@ -89,6 +100,22 @@ class Ran:
     def kernels(self) -> dict[str, tuple[str, str]]:
         """`planted` or `control`, and the reason or bound, by name."""
         return {name: (kind, reason) for kind, reason, name in _HEAD.findall(self.source)}
+
+    @cached_property
+    def cures(self) -> dict[str, str]:
+        """The twin without the reason, by the name of the planted kernel."""
+        return dict(_CURE.findall(self.source))
+
+    def gain_of(self, kernel: str) -> Estimate | None:
+        """How many times as fast the cured twin is, as a benchmark says it."""
+        cured, planted = (Side(self._runs_of(name)) for name in (self.cures[kernel], kernel))
+        return modelled_ratio(cured, planted, gpu_by_name(self.target.gpu))
+
+    def _runs_of(self, kernel: str) -> tuple[CaseRun, ...]:
+        """As if it were alone in the file."""
+        return tuple(
+            CaseRun(run.case, tuple(each for each in run.dispatches if each.kernel == kernel)) for run in self.runs
+        )
 
     def findings(self, kernel: str) -> list[str]:
         """The findings on a kernel, the first first, without what is ruled out."""
@@ -109,9 +136,8 @@ class Ran:
 
     def profile(self, kernel: str) -> ProfileResult:
         """The profile of one of the kernels, as if it were alone in the file."""
-        runs = [CaseRun(run.case, tuple(each for each in run.dispatches if each.kernel == kernel)) for run in self.runs]
         return profile(
-            runs=runs,
+            runs=self._runs_of(kernel),
             resources=self.compiled.result.kernels,
             source=self.source,
             lines=self.compiled.lines,

@@ -14,7 +14,18 @@ from typing import Literal, get_args
 from amdkernel_mcp.hardware.specs import Gpu
 from amdkernel_mcp.measurement.counters import Dispatch
 
-Loss = Literal["latency", "lds_conflicts", "lds", "barriers", "scattered_lines", "vector", "matrix"]
+Loss = Literal[
+    "latency", "lds_conflicts", "lds", "barriers", "scattered_lines", "vector", "matrix",
+    "late_loads", "slow_matrix", "misses_of_l1", "few_waves", "xcd_order",
+]  # fmt: skip
+COUNTER_OF: Mapping[Loss, str] = {
+    "late_loads": "simulated_clocks_loads_earlier",
+    "slow_matrix": "simulated_clocks_full_matrix_rate",
+    "misses_of_l1": "simulated_clocks_all_in_l1",
+    "few_waves": "simulated_clocks_twice_the_waves",
+    "xcd_order": "simulated_clocks_one_l2",
+}
+"""Clocks of the runs that do something otherwise; those that leave something out are `simulated_clocks_without_…`."""
 
 
 @dataclass(frozen=True)
@@ -44,6 +55,7 @@ def simulated(dispatch: Dispatch, gpu: Gpu) -> Simulated | None:
     busy = min(dispatch.count("simulated_clocks_without_latency"), clocks)
     waits = 0.0 if dispatch.workgroups > at_once else (clocks - busy) * (1 - scale)
     losses: tuple[Loss, ...] = get_args(Loss)
-    without = {loss: dispatch.count(f"simulated_clocks_without_{loss}") * scale for loss in losses}
+    counted = {loss: COUNTER_OF.get(loss, f"simulated_clocks_without_{loss}") for loss in losses}
+    without = {loss: (dispatch.count(name) or clocks) * scale for loss, name in counted.items()}
     less_us = {loss: (of + (waits if loss != "latency" else 0.0)) / gpu.clock_mhz for loss, of in without.items()}
     return Simulated((clocks * scale + waits) / gpu.clock_mhz, less_us)

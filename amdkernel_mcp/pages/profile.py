@@ -15,7 +15,7 @@ from amdkernel_mcp.measurement.roofline import Resource
 from amdkernel_mcp.pages.findings import ruled_out as parts_of
 from amdkernel_mcp.pages.render import FOLDER, Standalone, short, standalone
 from amdkernel_mcp.plot import Axis, Mark, label, plot, point, segment, whisker
-from amdkernel_mcp.profiling.brief import in_full
+from amdkernel_mcp.profiling.brief import LEAST_SLOTS, in_full, issue_slots
 from amdkernel_mcp.profiling.detail import CodeRow, KernelDetail, Level
 from amdkernel_mcp.profiling.rules.answer import RULED_OUT
 from amdkernel_mcp.results.kernels import HotLine, KernelProfile, ProfileResult
@@ -103,6 +103,7 @@ def _kernel(profile: KernelProfile, detail: KernelDetail | None, anchors: set[in
     rows = _source(detail, anchors, whole=whole)
     return view | {
         "bars": [(name, us, us / largest) for name, us in detail.bounds_us if us > SHOWN_BOUND * largest],
+        "slots": [(name, share) for name, share in issue_slots(profile) if share >= LEAST_SLOTS],
         "levels": [_level(each, detail, time_us) for each in detail.levels],
         "roofline": Markup(_roofline(detail)) if detail.flop and detail.least_us else None,
         "source": rows[:MOST_LINES],

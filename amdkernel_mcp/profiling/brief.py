@@ -21,6 +21,10 @@ LEAST_BOUND = 0.2
 LITTLE = 1.1
 """Times as fast: a finding that may bring nothing, and this at most, is only named."""
 
+_SLOTS = "Issue Slots: "
+LEAST_SLOTS, MOST_SLOTS = 3.0, 2
+"""Percent of the issue slots that are worth a word, and how many kinds of them are among the few numbers."""
+
 _ALWAYS = ("Kernel Time", "SQ_WAVES", "Memory Bytes", "VALU Utilization", "HBM read+write, % of peak")
 NUMBERS: Mapping[Focus | None, tuple[str, ...]] = {
     None: ("SQ_INSTS_VALU", "Load Coalescing", "L2 Hit Rate", "VALU Lane Utilization", "VGPRs", "Scratch"),
@@ -92,6 +96,7 @@ def important(kernel: KernelProfile, focus: Focus | None) -> KernelProfile:
     largest = max((each.value or 0.0 for each in bounds.values()), default=0.0)
     wanted = [name for name in (*_ALWAYS, *NUMBERS[focus]) if name in kernel.metrics]
     shown = {name: kernel.metrics[name] for name in wanted if kernel.metrics[name].value is not None}
+    shown |= {f"{_SLOTS}{name}": kernel.metrics[f"{_SLOTS}{name}"] for name, _ in issue_slots(kernel)[:MOST_SLOTS]}
     shown |= {name: each for name, each in bounds.items() if (each.value or 0) >= LEAST_BOUND * largest}
     recorded = [name for name in kernel.metrics if name.startswith(_OF_INSTRUCTIONS)]
     shown |= {name: kernel.metrics[name] for name in recorded[:MOST_RECORDED]}
@@ -103,6 +108,12 @@ def important(kernel: KernelProfile, focus: Focus | None) -> KernelProfile:
             "hot_instructions": kernel.hot_instructions[:MOST_LINES],
         }
     )
+
+
+def issue_slots(kernel: KernelProfile) -> list[tuple[str, float]]:
+    """What the issue slots of the simulated unit went to, in percent, the most first; empty: not simulated."""
+    shares = {name.removeprefix(_SLOTS): each.value for name, each in kernel.metrics.items() if name.startswith(_SLOTS)}
+    return sorted(((name, share) for name, share in shares.items() if share), key=lambda each: -each[1])
 
 
 def _rounded(metric: Metric) -> Metric:

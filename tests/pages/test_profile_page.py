@@ -5,11 +5,16 @@ from base64 import b64encode
 from hashlib import sha256
 from html import unescape
 from html.parser import HTMLParser
+from io import StringIO
 
 import pytest
+from rich.console import Console
 
+from amdkernel_mcp.cli.show.profile import show_profile
+from amdkernel_mcp.kernel_source import KernelSource
 from amdkernel_mcp.pages.profile import profile_page
 from amdkernel_mcp.profiling.kept_details import keep_details
+from amdkernel_mcp.profiling.metrics.emulator_counters import COUNTERS
 from amdkernel_mcp.results.kernels import KernelProfile, ProfileResult
 from amdkernel_mcp.results.quantity import Metric
 from tests.pages.profiles import HOSTILE, hostile_profile
@@ -137,6 +142,21 @@ def test_a_kernel_without_arithmetic_has_no_roofline() -> None:
     page = profile_page(result, kernel="k.hip", problem="p", details=details).text
     assert "no place on a roofline" in page
     assert "<circle" not in page
+
+
+def test_the_page_and_the_command_show_where_the_issue_slots_went() -> None:
+    account = {name: 0.0 for name in COUNTERS if name.startswith("slots_")}
+    account |= {"simulated_clocks": 1000, "simulated_cus": 304, "slots_vector": 300, "slots_wait_l2": 690}
+    result, details = hostile_profile(**account | {"slots_nothing_to_run": 10})
+    page = unescape(profile_page(result, kernel="k.hip", problem="p", details=details).text)
+    slots = page[page.index('class="bars slots"') :].partition("</ol>")[0]
+    shown = re.findall(r'class="what">([^<]*)<.*?class="n">(\d+ %)', slots)
+    assert shown == [("wait: L2", "69 %"), ("issued, VALU", "30 %")]
+    console = Console(record=True, width=200, file=StringIO())
+    show_profile(console, result, KernelSource("void k() {}", "k.hip"))
+    assert "issue slots of a simulated SIMD: 69 % wait: L2, 30 % issued, VALU" in console.export_text()
+    without = profile_page(*hostile_profile()[:1], kernel="k.hip", problem="p", details=hostile_profile()[1]).text
+    assert 'class="bars slots"' not in without
 
 
 def test_a_recording_without_a_source_shows_its_counters_and_its_notes() -> None:

@@ -47,6 +47,15 @@ def test_no_false_finding_is_first_for_a_control(run: Callable[[Path], Ran], pat
 
 
 @pytest.mark.thorough
+def test_nine_in_ten_cures_are_seen_as_an_improvement(run: Callable[[Path], Ran]) -> None:
+    ran = run(FOLDER / "cures.hip")
+    gains = {kernel: ran.gain_of(kernel) for kernel in ran.cures}
+    unseen = {kernel: gain for kernel, gain in gains.items() if gain is None or gain.low <= 1}
+    assert len(gains) >= 10
+    assert len(unseen) <= 0.1 * len(gains), unseen
+
+
+@pytest.mark.thorough
 def test_nine_in_ten_planted_reasons_are_the_first_finding(run: Callable[[Path], Ran]) -> None:
     everything = [run(path) for path in sorted(FOLDER.glob("*.hip")) if path.name != "held_out.hip"]
     ranks = {name: ran.rank(name) for ran in everything for name, (kind, _) in ran.kernels.items() if kind == "planted"}

@@ -6,7 +6,7 @@ from rich.text import Text
 from amdkernel_mcp.cli.show import parts
 from amdkernel_mcp.counted import counted, rounded
 from amdkernel_mcp.kernel_source import KernelSource
-from amdkernel_mcp.profiling.brief import digits, important, in_full
+from amdkernel_mcp.profiling.brief import LEAST_SLOTS, digits, important, in_full, issue_slots
 from amdkernel_mcp.profiling.rules.answer import RULED_OUT
 from amdkernel_mcp.results.kernels import (
     Comparison,
@@ -134,6 +134,11 @@ def _reasons(hot: HotInstruction) -> str:
     return f"  ← {', '.join(named)}" if named else ""
 
 
+def _issue_slots(profile: KernelProfile) -> str:
+    """What they went to, the largest first; empty where nothing was simulated."""
+    return ", ".join(f"{share:.0f} % {name}" for name, share in issue_slots(profile) if share >= LEAST_SLOTS)
+
+
 def _kernel(console: Console, profile: KernelProfile, short: KernelProfile, all_in: str) -> None:
     bound = f"bound by {profile.bound}" if profile.bound else "the data do not show what bounds it"
     span = profile.modelled_us
@@ -152,6 +157,8 @@ def _kernel(console: Console, profile: KernelProfile, short: KernelProfile, all_
         console.print(share, no_wrap=True, overflow="ellipsis", crop=True)
     for hot in profile.hot_instructions[:MOST_INSTRUCTIONS]:
         console.print(Text(f"{hot.share:6.1%} {hot.instruction}{_reasons(hot)}"), no_wrap=True, overflow="ellipsis")
+    if slots := _issue_slots(profile):
+        console.print(Text(f"issue slots of a simulated SIMD: {slots}"))
     metrics = short.metrics
     table = parts.table("metric", "value", "", numbers=(1,))
     for name, metric in metrics.items():

@@ -16,6 +16,7 @@ EMULATOR = "emulator: counted per wave instruction as it executes"
 COST_MODEL = "emulator: lines of one wave instruction's addresses"
 CACHE_MODEL = "emulator: model of the part's caches"
 ROOFLINE = "measurement/roofline.py"
+SIMULATION = "emulator: simulation of a unit"
 PROFILER = "as ROCm Compute Profiler defines it, over the emulator's counts"
 
 MAIN_COUNTERS = (
@@ -32,6 +33,30 @@ _VALU_FLOP = " + ".join(
 )
 _MFMA_FLOP = " + ".join(f"SQ_INSTS_VALU_MFMA_MOPS_{kind}" for kind in MATRIX_TYPES)
 _FLOP = f"(wave_size * ({_VALU_FLOP}) + 512 * ({_MFMA_FLOP}))"
+
+SLOTS: Mapping[str, tuple[tuple[str, ...], str]] = {
+    "issued, VALU": (("slots_vector",), "of a mean SIMD: a vector instruction was issued"),
+    "issued, MFMA": (("slots_matrix",), "a matrix instruction was issued"),
+    "issued, others": (
+        ("slots_scalar", "slots_lds", "slots_memory", "slots_other"),
+        "a scalar, LDS or memory instruction, a branch, a wait or a barrier was issued, and neither of the two",
+    ),
+    "wait: vL1D": (("slots_wait_l1", "slots_wait_address_unit"), "nothing was issued: data from the vL1D"),
+    "wait: L2": (("slots_wait_l2",), "nothing was issued: data from the L2"),
+    "wait: Infinity Cache": (("slots_wait_infinity_cache",), "nothing was issued: data from the Infinity Cache"),
+    "wait: memory": (("slots_wait_memory", "slots_wait_stores"), "nothing was issued: data from memory, or stores"),
+    "wait: scalar loads": (("slots_wait_scalar_loads",), "nothing was issued: scalar loads"),
+    "wait: LDS": (("slots_wait_lds",), "nothing was issued: the LDS"),
+    "wait: MFMA": (("slots_wait_matrix_pipe",), "nothing was issued: the matrix core was busy"),
+    "wait: VALU": (
+        ("slots_wait_results", "slots_wait_vector_pipe"),
+        "nothing was issued: a result, or a slow instruction that kept the vector ALU",
+    ),
+    "wait: barriers": (("slots_wait_barriers",), "nothing was issued: waves of a workgroup that are uneven"),
+    "wait: branches": (("slots_wait_fetch",), "nothing was issued: the instruction behind a branch"),
+    "nothing to run": (("slots_nothing_to_run",), "no wave was there: starts, ends, too few waves"),
+}
+"""What the issue slots of the simulated unit went to; at a barrier, to what held up its last wave."""
 
 DERIVED: tuple[Definition, ...] = (
     Definition("VALU Active Threads", "threads", "active_lanes_valu / (SQ_INSTS_VALU - SQ_INSTS_MFMA)", "emulated",
@@ -74,6 +99,8 @@ DERIVED: tuple[Definition, ...] = (
                "a third for a copy without any reuse: the second half of each stored line counts as a hit"),
     Definition("Infinity Cache Hit Rate", "%", "100 * mall_hits / (mall_hits + mall_misses)", "modelled", CACHE_MODEL,
                "of the lines that the L2 reads; holds lines of earlier dispatches of the run"),
+    Definition("Reads across XCDs", "%", "100 * reads_across_xcds / (mall_hits + mall_misses)", "modelled", CACHE_MODEL,
+               "of the lines that the L2s read, those that the L2 of another XCD read before in the same launch"),
     Definition("FETCH_SIZE", "KiB", "(128 * TCC_BUBBLE_sum + 64 * (TCC_EA0_RDREQ_sum - TCC_BUBBLE_sum)) / 1024",
                "modelled", "rocprofiler-sdk, derived counters", "read through the fabric"),
     Definition("WRITE_SIZE", "KiB",
@@ -88,6 +115,11 @@ DERIVED: tuple[Definition, ...] = (
                "bytes of a mean load instruction of a wave: 256 for one float per lane, 1024 for 16 bytes per lane"),
     Definition("Waves per SIMD Slot", "waves", "SQ_WAVES / simds", "emulated", ROOFLINE,
                "waves of the launch per SIMD of the GPU; below 1 a part of the GPU is idle"),
+    *(
+        Definition(f"Issue Slots: {name}", "%", f"100 * ({' + '.join(counters)}) / simulated_clocks", "modelled",
+                   SIMULATION, what)
+        for name, (counters, what) in SLOTS.items()
+    ),
 )  # fmt: skip
 
 
@@ -138,6 +170,7 @@ def emulated_metrics(
     modelled = model_metrics(dispatches, gpu, resources)
     absent = "vL1D Hit Rate" if gpu.family.startswith("RDNA") else "Graphics L1 Hit Rate"
     metrics = {definition.name: definition.metric(values) for definition in DERIVED if definition.name != absent}
+    metrics = {name: each for name, each in metrics.items() if each.value or not name.startswith("Issue Slots: ")}
     metrics |= modelled | static_metrics(resources) | raw_counters(dispatches, gpu.gfx)
     first = (shown_name(name, gpu.gfx) for name in FIRST)
     return {name: metrics[name] for name in first if name in metrics} | metrics

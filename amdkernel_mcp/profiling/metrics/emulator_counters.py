@@ -163,6 +163,7 @@ _CACHES = (
         gl1_misses="those that miss in it too",
         mall_hits="L2 misses that hit in the Infinity Cache",
         mall_misses="L2 misses that are read from memory",
+        reads_across_xcds="L2 misses of lines that the L2 of another XCD has read in the same launch",
     )
     | _modelled(
         "B",
@@ -186,9 +187,38 @@ _SIMULATION = (
         simulated_clocks_without_scattered_lines="the same if the lanes of each access had lain side by side",
         simulated_clocks_without_vector="the same if vector instructions took no time",
         simulated_clocks_without_matrix="the same if matrix instructions took no time",
+        simulated_clocks_loads_earlier="the same if each load of a loop were issued one turn earlier",
+        simulated_clocks_full_matrix_rate="the same if each matrix instruction ran at the peak rate of its type",
+        simulated_clocks_all_in_l1="the same if all loads found their lines in the vL1D",
+        simulated_clocks_one_l2="the same if reads of lines that another XCD has read found them in the L2",
+        simulated_clocks_twice_the_waves="the same if twice as many workgroups were resident, where slots allow",
     )
 )
 
+_SLOTS = _modelled(
+    "clocks",
+    slots_vector="of a mean SIMD, in the simulation: slots in which a vector instruction was issued",
+    slots_matrix="the same, a matrix instruction",
+    slots_scalar="the same, a scalar instruction or a branch",
+    slots_lds="the same, an instruction of the LDS",
+    slots_memory="the same, an access to memory",
+    slots_other="the same, waits, barriers and s_nop",
+    slots_wait_l1="slots in which nothing was issued, as the wave that issued next waited for data from the vL1D",
+    slots_wait_l2="the same, for data from the L2",
+    slots_wait_infinity_cache="the same, from the Infinity Cache",
+    slots_wait_memory="the same, from memory",
+    slots_wait_stores="the same, for its stores",
+    slots_wait_scalar_loads="the same, for scalar loads",
+    slots_wait_lds="the same, for the LDS",
+    slots_wait_address_unit="the same, for the address unit, which was busy",
+    slots_wait_results="the same, for the result of a vector or scalar instruction",
+    slots_wait_vector_pipe="the same, for the vector ALU, which a slow instruction kept",
+    slots_wait_matrix_pipe="the same, for the matrix core or its result",
+    slots_wait_barriers="the same, at a barrier, where nothing else held up the last wave",
+    slots_wait_fetch="the same, for the instruction behind a branch",
+    slots_nothing_to_run="the same, as no wave was there: starts, ends, too few waves",
+)
+
 COUNTERS: dict[str, Row] = (
-    _WAVES | _INSTRUCTIONS | _MATRIX | _MEMORY_INSTRUCTIONS | _OURS | _LDS | _CACHES | _SIMULATION
+    _WAVES | _INSTRUCTIONS | _MATRIX | _MEMORY_INSTRUCTIONS | _OURS | _LDS | _CACHES | _SIMULATION | _SLOTS
 )

@@ -20,6 +20,7 @@ CURES = {
     "scratch-memory": "occupancy",
     "barriers": "row-reduction",
     "missing-matrix-instructions": "first-mfma-gemm",
+    "late-loads": "double-buffering",
     "low-occupancy": "occupancy",
     "exposed-latency": "double-buffering",
     "at-the-memory-roof": "peak-copy",
@@ -29,6 +30,8 @@ AT_THE_ROOF = "The only modelled bound is the memory traffic that the problem ne
 """The row of a kernel that has nothing left to cure."""
 RULED_OUT = "Ruled out"
 """How the row begins that lists the problems which a kernel does not have."""
+NOT_RULED_OUT = 0.1
+"""A part of the time: a class that costs more is never said to be ruled out."""
 WEIGHS = 0.5
 """A bound that is at least this share of the modelled time is worth acting on."""
 

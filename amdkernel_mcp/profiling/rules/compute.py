@@ -10,6 +10,9 @@ _KINDS = ("F16", "F32", "F64")
 SHARED = 4
 """Times that a product of matrices asks for a mean element, from memory and LDS together: its lanes share rows and
 columns. Polynomials and recurrences ask once."""
+UNIFORM_LOADS = 180
+"""Percent of the bytes in touched lines that lanes ask for: 200 where all lanes load one word, 133 where half of the
+loads do so and the others are in order, as in a product of matrices without tiles."""
 LEAST_PRODUCTS, MOST_PRODUCTS = 0.4, 16
 """Multiply-adds per loaded word: half of one without tiles, 8 with 16 x 16 sums in registers."""
 INSTRUCTION_CACHE_KIB = {"CDNA3": 64, "CDNA4": 64}
@@ -21,6 +24,8 @@ MOST_TRANSCENDENTAL = 0.01
 LIBRARY_SHARE, FAST_FORMS = 0.4, 0.75
 """Of the vector instructions: from which share on lines with the math library are reported, and how much of their work
 the fast forms save (expf has 12 instructions for 3 of __expf, powf 160 for 5)."""
+LITTLE_ARITHMETIC = 0.25
+"""Of the vector instructions: below this the others are the work, however many operations there are for each byte."""
 STREAMING = 32
 """Instructions per lane and requested byte: with more of them a kernel does not stream."""
 
@@ -37,6 +42,8 @@ def no_matrix_cores(facts: Facts) -> Answer:
     if not valu or intensity < 16 or products < 0.15 * valu:
         return None
     loaded = (facts.counter("lds_bytes") + facts.counter("bytes_loaded")) / 4 / facts.wave_size
+    if not facts.counter("lds_bytes") and facts.metric("Load Coalescing") > UNIFORM_LOADS:
+        return RuledOut("missing matrix instructions", "all lanes of a wave load one operand, and none the other")
     if compulsory * SHARED > facts.counter("lds_bytes") + facts.counter("bytes_loaded"):
         return RuledOut("missing matrix instructions", "no lane uses what another one loaded")
     if facts.counter("lds_bytes") < 0.25 * facts.counter("bytes_loaded") and facts.metric("Load Coalescing") < 130:
@@ -56,6 +63,14 @@ def no_matrix_cores(facts: Facts) -> Answer:
         f"per compulsory byte, each loaded value meets {products / loaded:.1f} of them, and no {unit} instruction ran",
         advice=f"{_MATRIX_ADVICE[unit]}; for these types its peak is {gain:.0f} times that of the vector ALU",
     )
+
+
+def slow_matrix_shape(facts: Facts) -> Answer:
+    """Matrix instructions of a shape that is slower than others of its type. The simulation sees what that costs."""
+    if not facts.units or not facts.counter("SQ_INSTS_MFMA"):
+        return None
+    because = f"at the peak rate of their type they save {facts.costs('slow_matrix'):.0%}"
+    return RuledOut("slow shapes of matrix instructions", because)
 
 
 _MATRIX_ADVICE = {
@@ -123,13 +138,14 @@ def instruction_overhead(facts: Facts) -> Answer:
     because = f"{per_byte:.1f} instructions per lane and requested byte; instructions are {share:.0%} of modelled time"
     if facts.model.limiter not in ("vector_alu", "scalar_unit", "wave_issue"):
         return RuledOut("instruction overhead", because)
-    if intensity > 16:
-        return None
     arithmetic = sum(
         facts.counter(f"SQ_INSTS_VALU_{op}_{kind}")
         for op in ("ADD", "MUL", "FMA", "TRANS")
         for kind in ("F16", "F32", "F64")
     )
+    if intensity > 16:
+        little = arithmetic < LITTLE_ARITHMETIC * facts.counter("SQ_INSTS_VALU") and not facts.counter("SQ_INSTS_MFMA")
+        return _other_instructions(facts, because) if little and not facts.code.count("v_dot", "v_pk_") else None
     if arithmetic > 0.5 * facts.counter("SQ_INSTS_VALU"):
         return RuledOut("instruction overhead", f"{because}, but most of them are floating-point arithmetic")
     if facts.busy.simds < 0.5 * facts.gpu.simds:
@@ -157,6 +173,25 @@ def _other_instructions(facts: Facts, because: str) -> Answer:
         "loop variables become constants, and give each thread more work for each turn"
         + (": the scalar unit of a CU serves all of its SIMDs" if scalar else ""),
         symptom=True,
+    )
+
+
+def unpacked_halves(facts: Facts) -> Answer:
+    """Arithmetic on one half of a register, where an instruction does two at the same rate."""
+    valu, packed = facts.counter("SQ_INSTS_VALU"), facts.code.count("v_pk_")
+    halves = sum(facts.counter(f"SQ_INSTS_VALU_{op}_F16") for op in ("ADD", "MUL", "FMA"))
+    if not halves or not valu or not facts.code.executions:
+        return None
+    single, share = max(halves - packed, 0.0) / valu, facts.share("vector_alu", "wave_issue")
+    because = f"{single:.0%} of the vector instructions compute with one half each; the vector ALU is {share:.0%}"
+    if single < 0.3 or share < WEIGHS:
+        return RuledOut("unpacked halves", f"{because} of the modelled time")
+    return costly(
+        0.5 * single * facts.time_us,
+        "Arithmetic of f16 is not packed",
+        because=f"{because} of the modelled time",
+        advice="compute with __half2 (__hfma2, __hadd2, __hmul2) or vectors of two _Float16: v_pk_fma_f16 does two "
+        "in the time of one",
     )
 
 

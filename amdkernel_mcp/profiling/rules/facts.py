@@ -29,6 +29,11 @@ _BOUND_OF: Mapping[Loss, tuple[Resource, ...]] = {
     "scattered_lines": ("l1_cache",),
     "vector": ("vector_alu", "wave_issue"),
     "matrix": ("matrix_cores",),
+    "late_loads": (),
+    "slow_matrix": (),
+    "misses_of_l1": ("l2_cache", "infinity_cache", "memory"),
+    "few_waves": (),
+    "xcd_order": ("infinity_cache", "memory"),
 }
 """The bounds that fall with a loss."""
 _PER_CU: tuple[Resource, ...] = ("l1_cache", "lds", "vector_alu", "matrix_cores", "scalar_unit")
@@ -170,6 +175,10 @@ class Facts:
             return None
         without_us = sum(unit.time_us - unit.saved_us(loss) for unit in self.units)
         return max(self.time_us - max(self.roof_without_us(*_BOUND_OF[loss]), without_us, self._uneven_us()), 0.0)
+
+    def costs(self, loss: Loss) -> float:
+        """The same as a part of the time; 0 where nothing was simulated."""
+        return (self.saved_us(loss) or 0.0) / self.time_us if self.time_us else 0.0
 
     def metric(self, name: str) -> float:
         """A derived metric; 0 where it does not exist, so a rule must require a value above 0."""

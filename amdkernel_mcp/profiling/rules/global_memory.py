@@ -7,12 +7,26 @@ from amdkernel_mcp.measurement.counters import PcCounts
 from amdkernel_mcp.measurement.roofline import fabric_bytes
 from amdkernel_mcp.measurement.time_interval import LAUNCH_US
 from amdkernel_mcp.profiling.hot_lines import most_wasteful_line
-from amdkernel_mcp.profiling.rules.answer import AT_THE_ROOF, WEIGHS, Answer, Found, RuledOut, costly, finding, in_bytes
+from amdkernel_mcp.profiling.rules.answer import (
+    AT_THE_ROOF,
+    NOT_RULED_OUT,
+    WEIGHS,
+    Answer,
+    Found,
+    RuledOut,
+    costly,
+    finding,
+    in_bytes,
+)
 from amdkernel_mcp.profiling.rules.facts import Facts
 from amdkernel_mcp.profiling.rules.rule import most_storing
 
 ONCE = 1.5
 """Below this mean number of requests for a byte there is no re-use that caches could lose."""
+ONE_LINE = 1.3
+"""Lines of a mean load, below which all lanes load the same words."""
+STORED_AGAIN = 4
+"""Times that a byte is stored."""
 COMPULSORY = 1.25
 """Times the least bytes: up to here a kernel moves what it must."""
 SCATTERED_LINES = 4
@@ -39,6 +53,8 @@ def uncoalesced_loads(facts: Facts) -> Answer:
     if used >= 50 or lines < SCATTERED_LINES * max(facts.metric("Bytes per Load") / 512, 1):
         return RuledOut("uncoalesced loads", because)
     if share < WEIGHS:
+        if facts.costs("scattered_lines") > NOT_RULED_OUT:
+            return None
         return RuledOut("uncoalesced loads", f"{because}, but cache requests are {share:.0%} of the modelled time")
     if facts.code.waits.dependent_loads >= 0.5:
         return _gather(facts, because)
@@ -129,7 +145,11 @@ def redundant_traffic(facts: Facts) -> Answer:
     because = f"each byte is requested {times:.1f} times"
     if times < 4:
         return RuledOut("redundant loads", because)
+    if _is_uniform(facts):
+        return None  # narrow_loads says it
     if share < WEIGHS:
+        if facts.costs("misses_of_l1") > NOT_RULED_OUT:
+            return None
         return RuledOut("redundant loads", f"{because}, but cache requests are {share:.0%} of the modelled time")
     return of_the_roof(
         facts,
@@ -138,6 +158,36 @@ def redundant_traffic(facts: Facts) -> Answer:
         because=f"{because} ({in_bytes(facts.metric('Bytes Requested'))} for "
         f"{in_bytes(facts.metric('Compulsory Bytes'))}); L1 requests are {share:.0%} of the modelled time",
         advice="keep a tile in LDS or registers and share it within the workgroup; fuse passes over the same data",
+    )
+
+
+def xcd_order(facts: Facts) -> Answer:
+    """Data that several XCDs read, each into its own L2. The simulation sees what that costs."""
+    read = facts.counter("mall_hits") + facts.counter("mall_misses")
+    if not facts.units or not read:
+        return None
+    again = facts.counter("reads_across_xcds") / read
+    return RuledOut("the order of workgroups on XCDs", f"{again:.0%} of what L2s read was read by another one before")
+
+
+def repeated_stores(facts: Facts) -> Answer:
+    """The same bytes stored many times, as by a sum that a loop keeps in memory."""
+    full, writes = facts.counter("TCC_EA0_WRREQ_64B_sum"), facts.counter("TCC_EA0_WRREQ_sum")
+    kept = max(facts.counter("memory_bytes_written"), 64 * full + 32 * (writes - full))
+    stored = facts.counter("bytes_stored") - facts.counter("bytes_atomic")
+    if stored <= 0 or not kept:
+        return None
+    times, lines = stored / kept, facts.counter("cache_lines_stored")
+    part = lines / max(lines + facts.counter("cache_lines_loaded"), 1)
+    because = f"each byte that leaves the caches was stored {times:.1f} times; stores are {part:.0%} of all accesses"
+    if times < STORED_AGAIN or part < 0.2:
+        return RuledOut("repeated stores", because)
+    return costly(
+        part * (1 - 1 / times) * facts.time_us,
+        "The same bytes are stored many times",
+        because=because,
+        advice="keep the value in a register until the loop ends and store it once; where others need it in between, "
+        "exchange it through LDS; without volatile and with __restrict__ the compiler may do so itself",
     )
 
 
@@ -213,6 +263,8 @@ def narrow_loads(facts: Facts) -> Answer:
     if not loads or facts.metric("Lines per Load") >= SCATTERED_LINES:
         return None
     part = loads / max(facts.counter("SQ_INSTS"), 1)
+    if _is_uniform(facts):
+        return _uniform_loads(facts, part)
     if size > 512 or part < 0.05:
         return RuledOut("narrow loads", f"a load returns {size:.0f} B per wave; loads are {part:.0%} of instructions")
     share = facts.share("l1_cache", "vector_alu", "scalar_unit", "wave_issue")
@@ -234,9 +286,17 @@ def narrow_loads(facts: Facts) -> Answer:
     )
 
 
+def _is_uniform(facts: Facts) -> bool:
+    """Whether the lanes of a wave load the same words, and the loads or their instructions take most of the time."""
+    part = facts.counter("SQ_INSTS_VMEM_RD") / max(facts.counter("SQ_INSTS"), 1)
+    share = facts.share("l1_cache", "vector_alu", "scalar_unit", "wave_issue")
+    one_line = facts.metric("Load Coalescing") > 150 and facts.metric("Lines per Load") < ONE_LINE
+    return one_line and part >= 0.05 and share >= WEIGHS
+
+
 def _uniform_loads(facts: Facts, part: float) -> Answer:
     return costly(
-        0.2 * facts.time_us,
+        max(0.2 * facts.time_us, (facts.saved_us("latency") or 0.0) if _is_uniform(facts) else 0.0),
         "Many lanes load the same address",
         because=f"lanes request {facts.metric('Load Coalescing'):.0f} % of the bytes in the lines that they touch, and "
         f"{part:.0%} of all instructions are vector loads",

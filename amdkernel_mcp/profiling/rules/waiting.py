@@ -10,6 +10,18 @@ DEPENDENT_WAITS = 8
 """Waits of a wave for memory: fewer are the start and the end of any kernel."""
 
 
+def loops_over_loads(facts: Facts) -> bool:
+    """Whether waves repeat loads whose addresses they know a turn ahead."""
+    return facts.per_wave("waits_for_memory") >= DEPENDENT_WAITS and facts.code.waits.dependent_loads <= 0.5
+
+
+def late_loads(facts: Facts) -> Answer:
+    """Loads of a loop that are issued in the turn that needs them. The simulation alone sees what that costs."""
+    if not facts.units or not loops_over_loads(facts):
+        return None
+    return RuledOut("loads that a loop waits for", f"issued one turn earlier they save {facts.costs('late_loads'):.0%}")
+
+
 def exposed_latency(facts: Facts) -> Answer:
     """Waves that wait for one load or one result after the other, too few to hide it."""
     waits = min(facts.per_wave("waits_for_memory"), facts.per_wave("SQ_INSTS_VMEM_RD"))

@@ -17,7 +17,7 @@ static const int behind_l1[] = {
     COUNTER_TCC_ATOMIC_sum, COUNTER_TCC_HIT_sum, COUNTER_TCC_MISS_sum, COUNTER_TCC_BUBBLE_sum, COUNTER_TCC_EA0_RDREQ_sum,
     COUNTER_TCC_EA0_WRREQ_sum, COUNTER_TCC_EA0_WRREQ_64B_sum, COUNTER_gl1_hits, COUNTER_gl1_misses, COUNTER_mall_hits,
     COUNTER_mall_misses, COUNTER_memory_bytes_read, COUNTER_memory_bytes_written, COUNTER_atomics_on_one_line,
-    COUNTER_busiest_channel_requests,
+    COUNTER_busiest_channel_requests, COUNTER_reads_across_xcds,
 };
 
 /* ---- alike ---- */

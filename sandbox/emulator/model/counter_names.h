@@ -48,7 +48,7 @@
     X(TCP_TCC_ATOMIC_WITHOUT_RET_REQ_sum) \
     X(TCC_REQ_sum) X(TCC_READ_sum) X(TCC_WRITE_sum) X(TCC_ATOMIC_sum) X(TCC_HIT_sum) X(TCC_MISS_sum) \
     X(TCC_BUBBLE_sum) X(TCC_EA0_RDREQ_sum) X(TCC_EA0_WRREQ_sum) X(TCC_EA0_WRREQ_64B_sum) \
-    X(cache_lines_loaded) X(cache_lines_stored) X(l1_line_hits) X(gl1_hits) X(gl1_misses) X(mall_hits) X(mall_misses) \
+    X(cache_lines_loaded) X(cache_lines_stored) X(l1_line_hits) X(gl1_hits) X(gl1_misses) X(mall_hits) X(mall_misses) X(reads_across_xcds) \
     X(memory_bytes_read) X(memory_bytes_written) \
     X(longest_wave_accesses) X(atomics_on_one_line) X(busiest_channel_requests)
 
@@ -58,10 +58,19 @@
     X(simulated_cus) X(simulated_groups_at_once) X(simulated_clocks) X(simulated_clocks_without_latency) X(simulated_clocks_without_lds_conflicts) \
     X(simulated_clocks_without_lds) X(simulated_clocks_without_barriers) \
     X(simulated_clocks_without_scattered_lines) X(simulated_clocks_without_vector) \
-    X(simulated_clocks_without_matrix)
+    X(simulated_clocks_without_matrix) X(simulated_clocks_loads_earlier) X(simulated_clocks_full_matrix_rate) \
+    X(simulated_clocks_all_in_l1) X(simulated_clocks_one_l2) X(simulated_clocks_twice_the_waves)
+
+/* Of a mean SIMD of that unit: what its clocks went to. They add up to simulated_clocks. */
+#define SLOT_COUNTERS(X) \
+    X(slots_vector) X(slots_matrix) X(slots_scalar) X(slots_lds) X(slots_memory) X(slots_other) \
+    X(slots_wait_l1) X(slots_wait_l2) X(slots_wait_infinity_cache) X(slots_wait_memory) X(slots_wait_stores) \
+    X(slots_wait_scalar_loads) X(slots_wait_lds) X(slots_wait_address_unit) X(slots_wait_results) X(slots_wait_vector_pipe) \
+    X(slots_wait_matrix_pipe) X(slots_wait_barriers) X(slots_wait_fetch) X(slots_nothing_to_run)
 
 #define EMULATOR_COUNTERS(X) \
-    EXACT_COUNTERS(X) LANE_COUNTERS(X) WAIT_COUNTERS(X) LONGEST_COUNTERS(X) MEMORY_COUNTERS(X) SIMULATION_COUNTERS(X)
+    EXACT_COUNTERS(X) LANE_COUNTERS(X) WAIT_COUNTERS(X) LONGEST_COUNTERS(X) MEMORY_COUNTERS(X) SIMULATION_COUNTERS(X) \
+    SLOT_COUNTERS(X)
 
 enum {
 #define X(name) COUNTER_##name,

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "model/fabric.h"
 #include "model/l2_unit.h"
 #include "model/residency.h"
 
@@ -22,7 +23,6 @@ enum {
     STRETCH = 1 << 20,     /* requests, which bounds what the L2s keep */
     WORTH_THREADS = 1 << 16,
     MOST_THREADS = 16,
-    AHEAD = 8,             /* events, for the host's memory */
     PART_ABOVE = 1 << 26,  /* requests of a dispatch: 1.5 s of a core */
 };
 
@@ -43,6 +43,7 @@ struct L2Model {
     u64 next_first;       /* where the round begins that is to be replayed next */
     bool replaying;       /* the rest belongs to one thread at a time */
     L2Unit *unit;         /* for each L2 */
+    Fabric fabric;
     Traffic traffic;      /* of the Infinity Cache, where the units keep events */
     u32 pc_count;
     const u32 *slot_of;   /* see l2_replay() */
@@ -74,6 +75,7 @@ L2Model *l2_create(const Dispatch *d)
     m->residency = residency_of(d, s);
     m->caches = d->caches ? d->caches : caches_create(s->arch);
     m->own_caches = !d->caches;
+    m->fabric.caches = m->caches;
     m->pc_count = d->program->count;
     m->part_above = d->part_above ? d->part_above : PART_ABOVE;
     long cores = sysconf(_SC_NPROCESSORS_ONLN);
@@ -112,6 +114,7 @@ void l2_destroy(L2Model *m)
         free(m->unit[n].event);
     }
     free(m->unit);
+    free(m->fabric.readers);
     if (m->own_caches)
         caches_destroy(m->caches);
     pthread_mutex_destroy(&m->lock);
@@ -195,32 +198,6 @@ static void *stretch_run(void *context)
     return NULL;
 }
 
-/* The events of all L2s in the order of the turns, which differ from L2 to L2. */
-static void fabric_in_order(L2Model *m)
-{
-    u32 count = m->shape->l2_count;
-    u64 *at = calloc(count, sizeof *at);
-    while (at) {
-        L2Unit *first = NULL;
-        for (u32 n = 0; n < count; n++) {
-            L2Unit *u = &m->unit[n];
-            if (at[n] < u->count && (!first || u->event[at[n]].turn < first->event[at[first - m->unit]].turn))
-                first = u;
-        }
-        if (!first)
-            break;
-        u64 *next = &at[first - m->unit], turn = first->event[*next].turn;
-        for (; *next < first->count && first->event[*next].turn == turn; ++*next) {
-            if (*next + AHEAD < first->count)
-                cache_prefetch(&m->caches->mall, first->event[*next + AHEAD].line.line);
-            fabric_take(m->caches, &m->traffic, first->event[*next].line);
-        }
-    }
-    free(at);
-    for (u32 n = 0; n < count; n++)
-        m->unit[n].count = 0;
-}
-
 static void replay(L2Model *m, Round *r, u32 threads)
 {
     u64 requests = 0, turns = STRETCH / TURN / (r->size ? r->size : 1) + 1;
@@ -251,7 +228,7 @@ static void replay(L2Model *m, Round *r, u32 threads)
             left |= part[n].left;
         }
         if (on_its_own && m->caches->mall.lines)
-            fabric_in_order(m);
+            fabric_in_order(&m->fabric, m->unit, m->shape->l2_count, &m->traffic);
     }
 }
 
@@ -449,7 +426,7 @@ static void complete(const L2Model *m, Traffic *t)
     u64 all = t->reads + t->writes + t->atomics;
     t->misses = scaled(1, misses) < all ? scaled(1, misses) : all;
     t->hits = all - t->misses;
-    u64 *of_reads[] = {&t->fabric_reads, &t->mall_hits, &t->memory_bytes_read};
+    u64 *of_reads[] = {&t->fabric_reads, &t->fabric_reads_again, &t->mall_hits, &t->memory_bytes_read};
     for (u32 n = 0; n < sizeof of_reads / sizeof *of_reads; n++)
         *of_reads[n] = scaled(*of_reads[n], reads);
     t->mall_misses = m->caches->mall.lines ? t->fabric_reads - t->mall_hits : 0;
@@ -480,6 +457,7 @@ void l2_finish(L2Model *m, u64 *counters, PcCounts *pcs)
     counters[COUNTER_SQC_DCACHE_MISSES] += t->scalar_misses;
     counters[COUNTER_gl1_hits] += t->gl1_hits;
     counters[COUNTER_gl1_misses] += t->gl1_misses;
+    counters[COUNTER_reads_across_xcds] += t->fabric_reads_again;
     counters[COUNTER_mall_hits] += t->mall_hits;
     counters[COUNTER_mall_misses] += t->mall_misses;
     counters[COUNTER_memory_bytes_read] += t->memory_bytes_read;

@@ -13,7 +13,7 @@ enum {
 /* In lines, requests of 64 and 32 bytes, or bytes. */
 typedef struct {
     u64 reads, writes, atomics, hits, misses;
-    u64 fabric_reads, fabric_writes_64, fabric_writes_32;
+    u64 fabric_reads, fabric_reads_again, fabric_writes_64, fabric_writes_32;
     u64 mall_hits, mall_misses, memory_bytes_read, memory_bytes_written;
     u64 scalar_hits, scalar_misses, gl1_hits, gl1_misses;
     u64 left_out, read_misses, written; /* of misses, those of reads and atomics; of writes and atomics, those that were modelled */

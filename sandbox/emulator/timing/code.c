@@ -179,6 +179,13 @@ static u16 matrix_clocks(const Row *row, const char *t, const Rates *r)
     return (u16)(clocks < least ? least : clocks);
 }
 
+/* What the product would take in the shape of its type that reaches the peak. */
+static u16 full_matrix_clocks(const Row *row, const char *t, const Rates *r)
+{
+    u32 rate = r->matrix[matrix_type(row->mnemonic)], flops = 2u * row->bytes * row->bytes * row->detail[1] * row->detail[2];
+    return rate ? (u16)(flops / (has(t, "smfmac") || has(t, "iu4") ? 2 * rate : rate)) : 64;
+}
+
 static void matrix(Op *o, const Row *row, const char *t, const Rates *r)
 {
     MatrixType type = matrix_type(row->mnemonic);
@@ -187,6 +194,8 @@ static void matrix(Op *o, const Row *row, const char *t, const Rates *r)
     for (u32 k = 0; k < 2 && k < o->sources; k++)
         wider = o->source[k].count > wider ? o->source[k].count : wider;
     o->clocks = matrix_clocks(row, t, r);
+    u16 full = full_matrix_clocks(row, t, r);
+    o->full = r->rdna || full > o->clocks ? o->clocks : full;
     o->result = (u16)(o->clocks + (r->rdna ? 8 : 12));
     o->hold = r->rdna ? o->clocks : alone ? (u16)(o->clocks + 8) : (u16)(4 * (1 + wider / 4));
 }

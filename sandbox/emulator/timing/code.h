@@ -11,7 +11,7 @@ typedef enum {
 
 /* Numbers of registers in the order of the model: vector registers, accumulators, scalars, and special ones. */
 enum { REG_V = 0, REG_A = 256, REG_S = 512, REG_VCC = 640, REG_EXEC, REG_SCC, REG_M0, REGS };
-enum { MOST_SOURCES = 12, MOST_RESULTS = 5 };
+enum { MOST_SOURCES = 12, MOST_RESULTS = 5, MOST_LOADS = 64 };
 
 typedef struct { u16 first, count; } Range;
 
@@ -21,6 +21,8 @@ typedef struct {
     bool writes_lds;     /* LDS: a store or an atomic */
     bool to_lds;         /* a load from memory past the registers */
     u16 clocks;          /* of its pipe */
+    u16 full;            /* matrix: the same in the shape that reaches the peak of its type */
+    u8 load;             /* a load's number in the program, from 1; 0: none, or too many */
     u16 result;          /* clocks until the result can be read */
     u16 hold;            /* matrix: clocks until vector instructions may follow */
     u16 bytes;           /* of a lane, in memory or LDS */

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "model/residency.h"
+#include "run/kernel_code.h"
 #include "timing/unit.h"
 
 /* Wave-instructions of the run that gives the time, and of those that are compared: about 0.2 and 0.06 seconds. What is left
@@ -17,7 +18,19 @@ static const struct { Change change; int counter; } losses[] = {
     {NO_SCATTERED_LINES, COUNTER_simulated_clocks_without_scattered_lines},
     {NO_VECTOR_TIME, COUNTER_simulated_clocks_without_vector},
     {NO_MATRIX_TIME, COUNTER_simulated_clocks_without_matrix},
+    {LOADS_EARLIER, COUNTER_simulated_clocks_loads_earlier},
+    {FULL_MATRIX_RATE, COUNTER_simulated_clocks_full_matrix_rate},
+    {ALL_IN_L1, COUNTER_simulated_clocks_all_in_l1},
+    {ONE_L2, COUNTER_simulated_clocks_one_l2},
 };
+
+/* In the order of Slot. */
+static const int slots[] = {
+#define X(name) COUNTER_##name,
+    SLOT_COUNTERS(X)
+#undef X
+};
+_Static_assert(sizeof slots / sizeof *slots == SLOTS, "a counter for each kind of slot");
 
 static u32 part(u64 of, u64 all) { return all ? (u32)(of * 65536.0 / (double)all) : 0; }
 
@@ -25,11 +38,14 @@ static u32 part(u64 of, u64 all) { return all ? (u32)(of * 65536.0 / (double)all
 static void read_code(const Program *p, const Rates *r, const Outcome *out, Op *op, Found *found)
 {
     u64 mall_hits = out->counters[COUNTER_mall_hits], mall = mall_hits + out->counters[COUNTER_mall_misses];
+    u32 loads = 0;
     for (u32 n = 0; n < p->count; n++) {
         const PcCounts *c = &out->pcs[n];
         if (!c->executions)
             continue;
         op[n] = code_read(p, n, r);
+        if (op[n].pipe == PIPE_LOAD && loads < MOST_LOADS)
+            op[n].load = (u8)++loads;
         found[n] = (Found){part(c->l1_hits, c->lines), part(c->l2_hits, c->l2_hits + c->l2_misses), part(mall_hits, mall)};
     }
 }
@@ -51,6 +67,7 @@ static Unit unit_of(const Dispatch *d, const Rates *r, const Outcome *out)
     u.l2 = least(most, r->l2_share * cus * (float)units / busy);
     u.mall = least(most, r->mall / busy);
     u.memory = least(most, r->memory / busy);
+    u.across = part(out->counters[COUNTER_reads_across_xcds], out->counters[COUNTER_mall_hits] + out->counters[COUNTER_mall_misses]);
     u.written = stored ? least(1, (float)written / (float)stored) : 0;
     return u;
 }
@@ -70,18 +87,42 @@ static double clocks_a_step(const Unit *u, Change change)
     return t.steps ? (double)t.clocks / (double)t.steps : 0;
 }
 
+/* What became of the `clocks` of a mean SIMD. */
+static void add_slots(const UnitTime *t, double clocks, Outcome *out)
+{
+    double all = 0;
+    for (u32 k = 0; k < SLOTS; k++)
+        all += (double)t->slots.clocks[k];
+    for (u32 k = 0; k < SLOTS && all > 0; k++)
+        out->counters[slots[k]] = (u64)((double)t->slots.clocks[k] / all * clocks);
+}
+
 /* `steps` of the unit in all. */
-static void simulate(Unit *u, double steps, Outcome *out)
+static void simulate(Unit *u, u32 most_resident, double steps, Outcome *out)
 {
     u->most_steps = MOST_STEPS;
-    double clocks = steps * clocks_a_step(u, CHANGE_NOTHING);
+    UnitTime time = unit_run(u, CHANGE_NOTHING);
+    double clocks = time.steps ? steps * (double)time.clocks / (double)time.steps : 0;
     u->most_steps = COMPARED_STEPS;
     double compared = clocks_a_step(u, CHANGE_NOTHING);
     if (clocks < 1 || compared == 0)
         return;
     out->counters[COUNTER_simulated_clocks] = (u64)clocks;
+    add_slots(&time, clocks, out);
     for (size_t n = 0; n < sizeof losses / sizeof *losses; n++)
         out->counters[losses[n].counter] = (u64)(clocks * clocks_a_step(u, losses[n].change) / compared);
+    u->resident = most_resident;
+    out->counters[COUNTER_simulated_clocks_twice_the_waves] = (u64)(clocks * clocks_a_step(u, CHANGE_NOTHING) / compared);
+}
+
+/* Twice as many workgroups as are resident, up to those that there are, and where slots are left for their waves. */
+static u32 twice_resident(const Dispatch *d, const Unit *u)
+{
+    const GpuShape *s = d->program->shape;
+    u32 slots_of_unit = u->simds * s->waves_per_simd, waves = kernel_group_waves(d), most = slots_of_unit / waves;
+    u32 twice = 2 * u->resident < most ? 2 * u->resident : most;
+    twice = twice < u->groups ? twice : u->groups;
+    return twice > u->resident ? twice : u->resident;
 }
 
 void timing_gather(const Dispatch *d, const Record *r, Outcome *out)
@@ -103,7 +144,7 @@ void timing_gather(const Dispatch *d, const Record *r, Outcome *out)
         u64 cus = (u64)p->shape->clusters * p->shape->cus_per_cluster;
         out->counters[COUNTER_simulated_cus] = cus;
         out->counters[COUNTER_simulated_groups_at_once] = cus / u.cus * u.resident;
-        simulate(&u, steps, out);
+        simulate(&u, twice_resident(d, &u), steps, out);
     }
     free(op);
     free(found);

@@ -9,16 +9,20 @@
 enum { MOST_SIMDS = 4, MOST_OUT = 64, QUEUE = 64 /* clocks before LDS and address unit, behind which issue stops */ };
 
 /* Operations of a wave that one counter counts: when each is done. */
-typedef struct { u64 done[MOST_OUT]; u32 count; } Out;
+typedef struct { u64 done[MOST_OUT]; u8 from[MOST_OUT]; u32 count; } Out;
 
 typedef struct {
     const Steps *steps;
     u64 ready;              /* the clock from which its next instruction may issue */
     u64 reg[REGS];          /* when each can be read */
+    u8 by[REGS];            /* who computes it: WAIT_RESULT or WAIT_MATRIX */
+    u64 load[MOST_LOADS];   /* when it last issued each load; 0: never */
     u64 scalars;            /* when all scalar loads are done */
     Out loads, shared, stores;
     u32 at, simd, group;
     bool live, waits;       /* at a barrier */
+    u8 why;                 /* it was not ready before: a Slot */
+    Waited waited;
 } UnitWave;
 
 typedef struct { u32 live, waiting, first; } UnitGroup;
@@ -26,6 +30,8 @@ typedef struct { u32 live, waiting, first; } UnitGroup;
 typedef struct {
     u64 vector, transcendental, matrix; /* free from */
     u64 next;               /* no wave is ready before */
+    u8 holder;              /* of the vector pipe: WAIT_VECTOR or WAIT_MATRIX */
+    Account account;
     u32 *wave, count;       /* the oldest first */
 } Simd;
 
@@ -49,57 +55,69 @@ static u64 slot_from(const Sim *m, u64 t, u32 simd) { return m->r->slot == 1 ? t
 
 /* ---- waits ---- */
 
-static void push(Out *o, u64 done)
+static void push(Out *o, u64 done, Slot from)
 {
     if (o->count == MOST_OUT) {
         memmove(o->done, o->done + 1, (MOST_OUT - 1) * sizeof *o->done);
+        memmove(o->from, o->from + 1, MOST_OUT - 1);
         o->count--;
     }
-    if (o->count) /* they return in order */
-        done = later(done, o->done[o->count - 1]);
+    if (o->count && o->done[o->count - 1] > done) { /* they return in order */
+        done = o->done[o->count - 1];
+        from = o->from[o->count - 1];
+    }
+    o->from[o->count] = (u8)from;
     o->done[o->count++] = done;
 }
 
+/* From when a wave may continue, and what it waits for until then. */
+typedef struct { u64 from; Slot why; } Ready;
+
+static Ready latest(Ready a, u64 from, u32 why) { return from > a.from ? (Ready){from, (Slot)why} : a; }
+
 /* When no more than `left` of them are outstanding; those before are forgotten. */
-static u64 wait_for(Out *o, i32 left)
+static Ready wait_for(Ready ready, Out *o, i32 left)
 {
     if (left < 0 || o->count <= (u32)left)
-        return 0;
+        return ready;
     u32 drop = o->count - (u32)left;
-    u64 done = o->done[drop - 1];
+    ready = latest(ready, o->done[drop - 1], o->from[drop - 1]);
     memmove(o->done, o->done + drop, (u32)left * sizeof *o->done);
+    memmove(o->from, o->from + drop, (u32)left);
     o->count = (u32)left;
-    return done;
+    return ready;
 }
 
 static const Op *op_of(const Sim *m, const UnitWave *w) { return &m->u->op[w->steps->step[w->at].inst]; }
 
 /* A matrix instruction that adds to what the one before wrote begins as soon as the pipe is free. */
-static u64 registers_ready(const UnitWave *w, const Op *o)
+static Ready registers_ready(Ready ready, const UnitWave *w, const Op *o)
 {
-    u64 ready = 0;
     for (u32 k = 0; k < o->sources; k++) {
         bool chained = o->pipe == PIPE_MATRIX && k > 1;
         for (u32 n = 0; n < o->source[k].count; n++) {
-            u64 at = w->reg[o->source[k].first + n];
-            ready = later(ready, chained && at > 12 ? at - 12 : at);
+            u32 reg = o->source[k].first + n;
+            u64 at = w->reg[reg];
+            ready = latest(ready, chained && at > 12 ? at - 12 : at, w->by[reg]);
         }
     }
     return ready;
 }
 
-/* From `t` on the wave looks at its next instruction. */
-static void prepare(Sim *m, UnitWave *w, u64 t)
+/* From `t` on the wave looks at its next instruction; `why` not before. */
+static void prepare(Sim *m, UnitWave *w, u64 t, Slot why)
 {
     const Op *o = op_of(m, w);
-    t = later(t, registers_ready(w, o));
+    Ready ready = registers_ready((Ready){t, why}, w, o);
     if (o->pipe == PIPE_WAIT) {
-        t = later(t, wait_for(&w->loads, o->vm));
-        t = later(t, wait_for(&w->shared, o->lgkm));
-        t = later(t, o->lgkm == 0 ? w->scalars : 0);
-        t = later(t, wait_for(&w->stores, o->stores));
+        ready = wait_for(ready, &w->loads, o->vm);
+        ready = wait_for(ready, &w->shared, o->lgkm);
+        ready = latest(ready, o->lgkm == 0 ? w->scalars : 0, WAIT_SCALAR_LOADS);
+        ready = wait_for(ready, &w->stores, o->stores);
     }
-    w->ready = slot_from(m, t, w->simd);
+    w->ready = slot_from(m, ready.from, w->simd);
+    w->why = (u8)ready.why;
+    w->waited.clocks[ready.why] += w->ready - m->now;
     Simd *s = &m->simd[w->simd];
     s->next = w->ready < s->next ? w->ready : s->next;
 }
@@ -127,8 +145,16 @@ static double serve_shared(double *free_from, double t, double bytes, float a_cl
     return begins;
 }
 
+/* When a load is done that the wave asked for when it last issued it. */
+static u64 asked_before(Sim *m, UnitWave *w, const Op *o, u64 done)
+{
+    u64 *last = &w->load[o->load - 1], earlier = *last ? m->now - *last : 0;
+    *last = m->now;
+    return later(m->now, done - earlier);
+}
+
 /* When the access is done. Its lines are found together: neighbours came, or did not come, together. */
-static u64 access_memory(Sim *m, const UnitWave *w, const Op *o, Step step)
+static Ready access_memory(Sim *m, UnitWave *w, const Op *o, Step step)
 {
     const Unit *u = m->u;
     bool store = o->pipe == PIPE_STORE;
@@ -142,19 +168,23 @@ static u64 access_memory(Sim *m, const UnitWave *w, const Op *o, Step step)
     u64 drawn = draw(m);
     u32 level = 0;
     double at = (double)*unit;
-    if (store || (drawn & 0xffff) >= found.l1) {
+    bool hits = !store && (m->change == ALL_IN_L1 || (drawn & 0xffff) < found.l1);
+    if (!hits) {
         level = 1;
         at = serve(&m->l2, at, 128.0 * lines, u->l2);
         if (store)
             serve_shared(&m->memory, at, 128.0 * lines * u->written, u->memory);
-        else if ((drawn >> 16 & 0xffff) >= found.l2)
+        else if ((drawn >> 16 & 0xffff) >= found.l2 && (m->change != ONE_L2 || (drawn >> 48) >= u->across))
             level = (drawn >> 32 & 0xffff) < found.mall ? 2 : 3;
         if (level > 1 && u->mall > 0)
             at = serve_shared(&m->mall, at, 128.0 * lines, u->mall);
         if (level > 2)
             at = serve_shared(&m->memory, at, 128.0 * lines, u->memory);
     }
-    return (u64)at + (m->change == NO_MEMORY_LATENCY ? 0 : m->r->level[level]);
+    u64 done = (u64)at + (m->change == NO_MEMORY_LATENCY ? 0 : m->r->level[level]);
+    if (m->change == LOADS_EARLIER && o->load)
+        done = asked_before(m, w, o, done);
+    return (Ready){done, store ? WAIT_STORES : (Slot)(WAIT_L1 + level)};
 }
 
 /* CDNA: the two SIMDs of a pair share a port of 64 bytes a clock, on which a store sends its addresses as well. */
@@ -185,25 +215,27 @@ static void start_group(Sim *m, u32 slot, u64 t)
         UnitWave *w = &m->wave[g->first + k];
         u32 simd = w->simd;
         memset(w, 0, sizeof *w);
-        *w = (UnitWave){.steps = &from->wave[k], .simd = simd, .group = slot, .live = from->wave[k].count > 0};
+        *w = (UnitWave){.steps = &from->wave[k], .simd = simd, .group = slot, .live = from->wave[k].count > 0, .waited = {.since = t}};
         g->live += w->live;
         if (w->live)
-            prepare(m, w, t + 4 * k);
+            prepare(m, w, t + 4 * k, NOTHING_TO_RUN);
     }
     m->begun++;
 }
 
-static void leave_barrier(Sim *m, UnitGroup *g)
+static void leave_barrier(Sim *m, UnitGroup *g, const UnitWave *last)
 {
     if (g->waiting < g->live)
         return;
     g->waiting = 0;
+    Slot cause = slots_cause(&last->waited, m->now);
     for (u32 k = 0; k < m->waves_per_group; k++) {
         UnitWave *w = &m->wave[g->first + k];
         if (!w->live || !w->waits)
             continue;
         w->waits = false;
-        prepare(m, w, m->now + m->r->barrier);
+        w->waited = (Waited){.since = m->now};
+        prepare(m, w, m->now + m->r->barrier, cause);
     }
 }
 
@@ -214,7 +246,7 @@ static void end_wave(Sim *m, UnitWave *w)
     w->ready = ~0ull;
     g->live--;
     if (g->live)
-        leave_barrier(m, g);
+        leave_barrier(m, g, w);
     else if (m->begun < m->u->groups)
         start_group(m, w->group, m->now + m->r->start);
 }
@@ -236,16 +268,31 @@ static u64 pipe_free(const Sim *m, const UnitWave *w, const Op *o)
     }
 }
 
+/* What an instruction waits for whose pipe is busy. */
+static Slot pipe_wait(const Sim *m, const UnitWave *w, const Op *o)
+{
+    switch (o->pipe) {
+    case PIPE_VECTOR: case PIPE_TRANSCENDENTAL: return (Slot)m->simd[w->simd].holder;
+    case PIPE_MATRIX: return WAIT_MATRIX;
+    case PIPE_LDS: return WAIT_LDS;
+    default: return WAIT_ADDRESS;
+    }
+}
+
 static void write_results(UnitWave *w, const Op *o, u64 t)
 {
     for (u32 k = 0; k < o->results; k++)
-        for (u32 n = 0; n < o->to[k].count; n++)
+        for (u32 n = 0; n < o->to[k].count; n++) {
             w->reg[o->to[k].first + n] = t;
+            w->by[o->to[k].first + n] = o->pipe == PIPE_MATRIX ? WAIT_MATRIX : WAIT_RESULT;
+        }
 }
+
 
 static void issue_vector(Sim *m, UnitWave *w, const Op *o)
 {
     Simd *s = &m->simd[w->simd];
+    s->holder = WAIT_VECTOR;
     if (o->pipe == PIPE_TRANSCENDENTAL && m->r->rdna) {
         s->transcendental = m->now + o->clocks;
         s->vector = m->now + 1;
@@ -258,9 +305,11 @@ static void issue_vector(Sim *m, UnitWave *w, const Op *o)
 static void issue_matrix(Sim *m, UnitWave *w, const Op *o)
 {
     Simd *s = &m->simd[w->simd];
-    s->matrix = m->now + o->clocks;
-    s->vector = m->now + o->hold;
-    write_results(w, o, m->now + o->result);
+    u32 clocks = m->change == FULL_MATRIX_RATE ? o->full : o->clocks, saved = o->clocks - clocks;
+    s->matrix = m->now + clocks;
+    s->vector = m->now + (o->hold > saved ? o->hold - saved : 0);
+    s->holder = WAIT_MATRIX;
+    write_results(w, o, m->now + o->result - saved);
 }
 
 /* How many clocks later the wave looks at its next instruction. */
@@ -273,12 +322,12 @@ static u64 issue(Sim *m, UnitWave *w, const Op *o, Step step)
     case PIPE_SCALAR_LOAD:
         w->scalars = later(w->scalars, m->now + (m->change == NO_MEMORY_LATENCY ? 0 : m->r->scalar_load));
         break;
-    case PIPE_LDS: push(&w->shared, access_lds(m, w, o, step)); break;
+    case PIPE_LDS: push(&w->shared, access_lds(m, w, o, step), WAIT_LDS); break;
     case PIPE_LOAD: case PIPE_STORE: {
-        u64 done = step.shared ? access_lds(m, w, o, step) : access_memory(m, w, o, step);
-        push(o->pipe == PIPE_STORE && m->r->rdna ? &w->stores : &w->loads, done);
+        Ready done = step.shared ? (Ready){access_lds(m, w, o, step), WAIT_LDS} : access_memory(m, w, o, step);
+        push(o->pipe == PIPE_STORE && m->r->rdna ? &w->stores : &w->loads, done.from, done.why);
         if (step.shared)
-            push(&w->shared, done);
+            push(&w->shared, done.from, done.why);
         break;
     }
     case PIPE_BRANCH: {
@@ -291,12 +340,12 @@ static u64 issue(Sim *m, UnitWave *w, const Op *o, Step step)
     return m->r->slot;
 }
 
-static void go_on(Sim *m, UnitWave *w, u64 clocks)
+static void go_on(Sim *m, UnitWave *w, u64 clocks, Slot why)
 {
     if (++w->at == w->steps->count)
         end_wave(m, w);
     else
-        prepare(m, w, m->now + clocks);
+        prepare(m, w, m->now + clocks, why);
 }
 
 /* It takes no time and no pipe in this run. */
@@ -307,25 +356,23 @@ static bool is_left_out(const Sim *m, const Op *o)
     return m->change == NO_VECTOR_TIME && (o->pipe == PIPE_VECTOR || o->pipe == PIPE_TRANSCENDENTAL);
 }
 
-/* One instruction of the wave, if its pipe takes it; `taken`: pipes that took one of another wave at this clock. */
-static void try_issue(Sim *m, UnitWave *w, u32 *taken)
+static Slot slot_of(const Op *o)
 {
-    Step step = w->steps->step[w->at];
-    const Op *o = &m->u->op[step.inst];
-    if (is_left_out(m, o)) {
-        m->steps++;
-        go_on(m, w, 0);
-        return;
+    switch (o->pipe) {
+    case PIPE_VECTOR: case PIPE_TRANSCENDENTAL: return ISSUED_VECTOR;
+    case PIPE_MATRIX: return ISSUED_MATRIX;
+    case PIPE_SCALAR: case PIPE_SCALAR_LOAD: case PIPE_BRANCH: return ISSUED_SCALAR;
+    case PIPE_LDS: return ISSUED_LDS;
+    case PIPE_LOAD: case PIPE_STORE: return ISSUED_MEMORY;
+    default: return ISSUED_OTHER;
     }
-    bool internal = o->pipe == PIPE_WAIT || o->pipe == PIPE_NONE || o->pipe == PIPE_BARRIER || o->pipe == PIPE_END;
-    u32 kind = o->pipe <= PIPE_MATRIX ? 1 : o->pipe <= PIPE_SCALAR_LOAD ? 2 : o->pipe == PIPE_LDS ? 4
-             : o->pipe == PIPE_BRANCH ? 8 : 16;
-    u64 from = pipe_free(m, w, o);
-    if (from > m->now || (!internal && *taken & kind)) {
-        w->ready = slot_from(m, from > m->now ? from : m->now + m->r->slot, w->simd);
-        return;
-    }
-    *taken |= internal ? 0 : kind;
+}
+
+/* What a SIMD did at one clock: pipes that took an instruction, and the kind that the slot counts for. */
+typedef struct { u32 taken; Slot what; } Issued;
+
+static void issue_now(Sim *m, UnitWave *w, const Op *o, Step step)
+{
     m->steps++;
     if (o->pipe == PIPE_BARRIER && m->change != NO_BARRIERS && w->at + 1 < w->steps->count) {
         UnitGroup *g = &m->group[w->group];
@@ -333,23 +380,51 @@ static void try_issue(Sim *m, UnitWave *w, u32 *taken)
         w->waits = true;
         w->ready = ~0ull;
         g->waiting++;
-        leave_barrier(m, g);
+        leave_barrier(m, g, w);
     } else {
-        go_on(m, w, issue(m, w, o, step));
+        go_on(m, w, issue(m, w, o, step), o->pipe == PIPE_BRANCH ? WAIT_FETCH : ISSUED_OTHER);
     }
+}
+
+/* One instruction of the wave, if its pipe takes it. */
+static void try_issue(Sim *m, UnitWave *w, Issued *now)
+{
+    Step step = w->steps->step[w->at];
+    const Op *o = &m->u->op[step.inst];
+    slots_lost(&m->simd[w->simd].account, m->now, (Slot)w->why);
+    if (is_left_out(m, o)) {
+        m->steps++;
+        go_on(m, w, 0, ISSUED_OTHER);
+        return;
+    }
+    bool internal = o->pipe == PIPE_WAIT || o->pipe == PIPE_NONE || o->pipe == PIPE_BARRIER || o->pipe == PIPE_END;
+    u32 kind = o->pipe <= PIPE_MATRIX ? 1 : o->pipe <= PIPE_SCALAR_LOAD ? 2 : o->pipe == PIPE_LDS ? 4
+             : o->pipe == PIPE_BRANCH ? 8 : 16;
+    u64 from = pipe_free(m, w, o);
+    if (from > m->now || (!internal && now->taken & kind)) {
+        w->ready = slot_from(m, from > m->now ? from : m->now + m->r->slot, w->simd);
+        w->why = (u8)pipe_wait(m, w, o);
+        w->waited.clocks[w->why] += from > m->now ? w->ready - m->now : 0;
+        return;
+    }
+    now->taken |= internal ? 0 : kind;
+    now->what = slot_of(o) < now->what ? slot_of(o) : now->what;
+    issue_now(m, w, o, step);
 }
 
 static void run_simd(Sim *m, Simd *s)
 {
-    u32 taken = 0;
+    Issued now = {0, SLOTS};
     s->next = ~0ull;
     for (u32 k = 0; k < s->count; k++) {
         UnitWave *w = &m->wave[s->wave[k]];
         if (w->live && w->ready <= m->now)
-            try_issue(m, w, &taken);
+            try_issue(m, w, &now);
         if (w->live && w->ready < s->next)
             s->next = w->ready;
     }
+    if (now.what < SLOTS)
+        slots_issued(&s->account, m->now, m->r->slot, now.what);
 }
 
 /* ---- all of it ---- */
@@ -390,7 +465,7 @@ UnitTime unit_run(const Unit *u, Change change)
     Sim m = {.u = u, .r = u->rates, .change = change};
     if (!create(&m)) {
         destroy(&m);
-        return (UnitTime){0, 0};
+        return (UnitTime){0};
     }
     for (u32 g = 0; g < u->resident && m.begun < u->groups; g++)
         start_group(&m, g, 0);
@@ -405,6 +480,12 @@ UnitTime unit_run(const Unit *u, Change change)
             if (m.simd[s].next <= m.now)
                 run_simd(&m, &m.simd[s]);
     }
+    UnitTime found = {.clocks = m.now, .steps = m.steps};
+    for (u32 s = 0; s < u->simds; s++) {
+        slots_lost(&m.simd[s].account, m.now, NOTHING_TO_RUN);
+        for (u32 k = 0; k < SLOTS; k++)
+            found.slots.clocks[k] += m.simd[s].account.of.clocks[k];
+    }
     destroy(&m);
-    return (UnitTime){m.now, m.steps};
+    return found;
 }

@@ -101,6 +101,45 @@ def test_a_load_one_turn_ahead_hides_its_latency(cdna3: tuple[Launches, str, str
     assert clocks(cdna3[0], "loads_when_needed", without="latency") < 0.7 * late
 
 
+def slots(of: Launches, kernel: str, *names: str) -> float:
+    """The share of the issue slots of the kernel's first launch that went to these."""
+    return sum(of[kernel][0][f"slots_{name}"] for name in names) / of[kernel][0]["simulated_clocks"]
+
+
+def test_the_account_of_the_issue_slots_says_where_the_clocks_went(cdna3: tuple[Launches, str, str]) -> None:
+    of = cdna3[0]
+    for kernel, each in of.items():
+        for launch in each:
+            account = sum(clocks for name, clocks in launch.items() if name.startswith("slots_"))
+            assert account == pytest.approx(launch["simulated_clocks"], rel=0.01), kernel
+    assert slots(of, "multiply_adds", "vector") > 0.85
+    assert slots(of, "exponentials", "vector") == pytest.approx(0.25, abs=0.05)
+    assert slots(of, "exponentials", "wait_vector_pipe", "wait_results") > 0.65
+    assert slots(of, "products", "matrix", "wait_matrix_pipe") > 0.85
+    assert slots(of, "shared_loads", "wait_lds", "lds") > 0.2
+    waits = ("wait_l1", "wait_l2", "wait_infinity_cache", "wait_memory")
+    assert slots(of, "chase", *waits) > slots(of, "chase", "vector", "scalar", "other")
+    assert slots(of, "loads_when_needed", *waits) > 1.5 * slots(of, "loads_in_time", *waits)
+    assert slots(of, "loads_when_needed", "wait_barriers") < 0.1  # the last wave waits for memory, not at the barrier
+
+
+def test_loads_one_turn_earlier_bring_what_the_kernel_that_has_them_so_takes(cdna3: tuple[Launches, str, str]) -> None:
+    launch, ahead = cdna3[0]["loads_when_needed"][0], clocks(cdna3[0], "loads_in_time")
+    assert launch["simulated_clocks_loads_earlier"] == pytest.approx(ahead, rel=0.15)
+    in_time = cdna3[0]["loads_in_time"][0]
+    assert in_time["simulated_clocks_loads_earlier"] > 0.93 * ahead
+
+
+def test_other_cures_are_tried_on_the_same_instructions(cdna3: tuple[Launches, str, str]) -> None:
+    blocks = cdna3[0]["small_blocks"][0]
+    assert blocks["simulated_clocks_full_matrix_rate"] < 0.6 * blocks["simulated_clocks"]
+    products = cdna3[0]["products"][0]
+    assert products["simulated_clocks_full_matrix_rate"] == pytest.approx(products["simulated_clocks"], rel=0.01)
+    chase, alone = cdna3[0]["chase"][0], cdna3[0]["multiply_adds"][0]
+    assert chase["simulated_clocks_all_in_l1"] < chase["simulated_clocks"]
+    assert alone["simulated_clocks_twice_the_waves"] == pytest.approx(alone["simulated_clocks"], rel=0.01)
+
+
 def test_threads_do_not_change_a_simulated_time(cdna3: tuple[Launches, str, str]) -> None:
     one, two = (
         [row["counters"]["simulated_clocks"] for row in map(json.loads, report.splitlines()) if "counters" in row]

@@ -45,6 +45,18 @@ extern "C" __global__ void products_and_adds(float* y, int)
     asm volatile("s_nop 15\n s_nop 15" ::: "memory");
     y[blockIdx.x * blockDim.x + threadIdx.x] = sum[0] + b;
 }
+
+// Four products at a time in a shape of small blocks, which runs at half of the rate.
+extern "C" __global__ void small_blocks(float* y, int)
+{
+    half4 a = {1, 1, 1, 1};
+    using float16v = __attribute__((ext_vector_type(16))) float;
+    float16v sum = {};
+    for (int k = 0; k < 4; k++)
+        asm volatile(".rept 256\n v_mfma_f32_16x16x4_4b_f16 %0, %1, %1, %0\n .endr" : "+v"(sum) : "v"(a));
+    asm volatile("s_nop 15\n s_nop 15" ::: "memory");
+    y[blockIdx.x * blockDim.x + threadIdx.x] = sum[0];
+}
 #endif
 
 // 2048 loads from LDS whose lanes are `stride` words apart.
@@ -111,6 +123,7 @@ int main()
     multiply_adds<<<1216, 1024>>>(y, 0);
 #if defined(WITH_MATRIX)
     products<<<1, 256>>>(y, 0);
+    small_blocks<<<1, 256>>>(y, 0);
     products_and_adds<<<1, 256>>>(y, 0);
 #endif
     return hipDeviceSynchronize();
