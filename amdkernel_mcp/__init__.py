@@ -3,4 +3,4 @@
 Nothing heavy is imported here: the stdio server must answer its client within a second of being started.
 """
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
