@@ -38,4 +38,4 @@ class Asked:
     def link(self, before: str) -> str:
         """The same, older."""
         given = {name: getattr(self, name) for name in _NAMES if getattr(self, name)}
-        return f"/?{urlencode(given | {'before': before})}"
+        return f"/?{urlencode(given | {'before': before})}#h-attempts"

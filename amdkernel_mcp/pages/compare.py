@@ -50,7 +50,7 @@ def compared(first: AttemptShown, second: AttemptShown) -> dict[str, Any]:
         "a": _head(first),
         "b": _head(second),
         "times": _times(first.attempt, second.attempt),
-        "bounded": bounded(limits),
+        "bounded": bounded(limits, [(answer.get("time_us") or {}).get("value") for answer in (a, b)]),
         "limits": sorted(limits, key=lambda each: -max(each.first or 0.0, each.second or 0.0))[:8],
         "moved": [each for each in counters if each.change][:MOST_COUNTERS],
         "same": sum(not each.change for each in counters),
@@ -118,15 +118,18 @@ def _times(first: Mapping[str, Any], second: Mapping[str, Any]) -> dict[str, Any
     return {"factor": times[0]["value"] / times[1]["value"], "apart": apart, "why": why}
 
 
-def bounded(limits: Sequence[Moved]) -> str | None:
-    """A sentence: what bounds the time of each; None where one is not known."""
-    firsts, seconds = ([(value, each.name) for each in limits if (value := getattr(each, side))] for side in SIDES)
-    if not firsts or not seconds:
+def bounded(limits: Sequence[Moved], times_us: Sequence[float | None]) -> str | None:
+    """A sentence: the largest bound of each, and of which time; None where one is not known."""
+    largest = [max(((getattr(each, side) or 0.0, each.name) for each in limits), default=(0.0, "")) for side in SIDES]
+    if not all(value for value, _ in largest):
         return None
-    (first_us, first), (second_us, second) = max(firsts), max(seconds)
-    if first == second:
-        return f"Both are bounded by {first}: {figure(first_us)} us of the first, {figure(second_us)} us of the second."
-    return f"The first is bounded by {first} ({figure(first_us)} us), the second by {second} ({figure(second_us)} us)."
+    said = [
+        f"{name} ({figure(value)} us{f' of its {figure(time)}' if time else ''})"
+        for (value, name), time in zip(largest, times_us, strict=True)
+    ]
+    return (
+        f"The largest bound of the first is {said[0]}, of the second {said[1]}. Beyond it are waits and idle units."
+    )
 
 
 def _counters(answer: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:

@@ -55,9 +55,14 @@ class Board:
         return entry.low_us <= best.high_us
 
     @property
+    def rivals(self) -> Sequence[BestOfUser]:
+        """The best of other users that are not known to be slower."""
+        return [each for each in self.entries if self.overlaps(each)]
+
+    @property
     def is_ahead(self) -> bool:
         """Whether the best is known to be faster: than its baseline, and than the best of every other user."""
-        return self.best.is_decided and not any(self.overlaps(each) for each in self.entries)
+        return self.best.is_decided and not self.rivals
 
     def of(self, user: str) -> BestOfUser | None:
         """The fastest of this user."""

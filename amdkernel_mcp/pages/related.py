@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from amdkernel_mcp.history.leaderboard import baseline_among, profile_among
+from amdkernel_mcp.pages.findings import sort
 
 if TYPE_CHECKING:
     from amdkernel_mcp.history.attempts import Attempts
@@ -15,11 +16,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Related:
-    """Ids of attempts of its owner. `baseline`: None where no attempt has that text. `command`: makes a profile."""
+    """Ids of attempts of its owner. `baseline`: None where no attempt has that text. `command`: makes a profile.
+    `finding`: the first of the profile; None where it has nothing to cure."""
 
     profile: str | None
     baseline: str | None
     command: str
+    finding: str | None = None
 
 
 def related(attempts: Attempts, attempt: Mapping[str, Any]) -> Related | None:
@@ -29,13 +32,19 @@ def related(attempts: Attempts, attempt: Mapping[str, Any]) -> Related | None:
         return None
     texts = [text for text in (source, baseline) if text]
     known = attempts.same_texts(texts, by=attempt["by"], problem=problem["name"])
+    is_profile = (attempt.get("verb"), attempt.get("verdict")) == ("profile", "profiled")
+    profile = attempt["id"] if is_profile else profile_among(known, source, problem.get("hash"), attempt.get("target"))
     return Related(
-        attempt["id"]
-        if (attempt.get("verb"), attempt.get("verdict")) == ("profile", "profiled")
-        else profile_among(known, source, problem.get("hash"), attempt.get("target")),
+        profile,
         baseline_among(known, baseline, attempt["id"]) if baseline else None,
         command(problem["name"], attempt["file_name"], attempt.get("target")),
+        _first_finding(attempts.show(profile, by=attempt["by"]).attempt) if profile else None,
     )
+
+
+def _first_finding(profile: Mapping[str, Any]) -> str | None:
+    found = sort((profile.get("answer") or {}).get("diagnosis") or ()).found
+    return str(found[0].get("finding", "")) if found else None
 
 
 def command(problem: str, file_name: str, target: str | None) -> str:

@@ -6,7 +6,7 @@ import re
 from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime, timedelta
 from functools import cache
 from hashlib import sha256
 from pathlib import Path
@@ -153,6 +153,11 @@ def percent(share: float | None) -> str:
     return f"{100 * share:.0f} %" if share >= 0.0995 or not share else f"{100 * share:.2g} %"
 
 
+def before_now(seconds: float) -> str:
+    """The time of so many seconds ago, as records have it."""
+    return (datetime.now(UTC) - timedelta(seconds=seconds)).isoformat(timespec="seconds")
+
+
 def moment(created: str) -> str:
     """`23 Nov 02:49` of a record's time."""
     at = datetime.fromisoformat(created)
@@ -203,6 +208,7 @@ def _environment() -> Environment:
         "short": short,
         "size": size,
         "percent": percent,
+        "before_now": before_now,
         "moment": moment,
         "tone": tone,
         "mark": mark,

@@ -33,7 +33,7 @@ def test_an_hour_is_as_dark_as_it_was_held_and_what_overlaps_counts_once() -> No
 def test_a_user_sees_how_busy_gpus_are_and_their_own_share_and_an_admin_all(here: Served) -> None:
     asked, _ = here.leases.ask(GPU, "exclusive", "user:ann")
     now = text_of(here.client(BOB).get("/gpus").text)
-    assert "Now: ann holds it alone for" in now, "as the cards under Targets say it to all"
+    assert "Now: ann holds it alone since" in now, "as the cards under Targets say it to all"
     here.leases.end(asked)
     assert "no user holds it" in here.client(BOB).get("/gpus").text
     bob = here.client(BOB)

@@ -65,7 +65,7 @@ def test_filters_are_in_the_address_and_stay_with_older_attempts(here: Served) -
     other = here.attempt(verdict="correct", problem="a").id
     page = here.client(ANN).get("/?problem=a&verdict=incorrect").text
     assert other not in page
-    assert f"/?problem=a&amp;verdict=incorrect&amp;before={kept[1]}" in page
+    assert f"/?problem=a&amp;verdict=incorrect&amp;before={kept[1]}#h-attempts" in page
 
 
 def test_a_plot_has_a_dot_for_each_time_and_the_best_so_far(here: Served) -> None:
@@ -117,6 +117,7 @@ def test_a_rank_whose_interval_overlaps_with_the_best_ones_is_not_distinguished(
     shared.attempt("user:bob", **spanned(11.0))
     bob = shared.client(BOB)
     assert bob.get(f"/problems/{SHARED}").text.count("not distinguished from the best") == 1
+    assert "not distinguished from bob" in bob.get("/").text, "also where only the best is listed"
     shared.attempt("user:ann", **spanned(2.0))
     assert "not distinguished" not in bob.get(f"/problems/{SHARED}").text
 
@@ -149,9 +150,9 @@ def test_the_comparison_that_differs_most_comes_first_and_says_what_bounds_each(
     assert "11.1×" in page
     first, before, best = (each.id for each in made)
     told = ann.get(f"/compare?a={first}&b={best}").text
-    assert "The first is bounded by wave issue (180 us), the second by memory (17 us)." in told
+    assert "bound of the first is wave issue (180 us of its 200), of the second memory (17 us of its 18)." in told
     told = ann.get(f"/compare?a={before}&b={best}").text
-    assert "Both are bounded by memory: 19 us of the first, 17 us of the second." in told
+    assert "bound of the first is memory (19 us of its 20), of the second memory (17 us of its 18)." in told
 
 
 def test_the_baseline_is_the_attempt_with_its_source_or_was_given_with_the_call(shared: Served) -> None:
@@ -176,12 +177,14 @@ def test_the_profile_of_the_same_source_is_one_press_away_or_named_as_missing(sh
         assert command in ann.get(path).text, path
     made = {"verb": "profile", "verdict": "profiled", "problem": SHARED, "text": "int b;"}
     another = shared.attempt("user:ann", **made, judged="of another version")
-    profile = shared.attempt("user:ann", **made, judged="1")
+    diagnosis = [{"finding": "LDS bank conflicts", "because": "32 of 64 lanes"}]
+    profile = shared.attempt("user:ann", **made, judged="1", answer={"diagnosis": diagnosis})
     for path in (*pages, f"/attempts/{best.id}"):
         page = ann.get(path).text
         assert f"/attempts/{profile.id}/profile" in page, path
         assert f"/attempts/{another.id}/profile" not in page, path
     assert command not in ann.get(pages[0]).text
+    assert "the profile of this source</a> says first: LDS bank conflicts" in ann.get(pages[1]).text
     bob = shared.client(BOB).get(f"/problems/{SHARED}").text
     assert "/profile" not in bob
     assert command not in bob
