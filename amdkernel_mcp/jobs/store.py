@@ -111,6 +111,11 @@ class JobStore:
                 used = self._emulated.of(owner, self._running)
             mine.check_emulator_seconds(*used)
 
+    def emulated_s(self, owner: str) -> float:
+        """Seconds of the owner's ended jobs on emulators, in the last 24 hours."""
+        with self._lock:
+            return self._emulated.of(owner, ())[0]
+
     def look_for_gpus(self, request: Request) -> None:
         """Learn which GPUs a pool has now; may take seconds. Raises UnknownTargetError where it has none."""
         if is_pool(lane := request.lane(self._default_target)):

@@ -127,9 +127,7 @@ def bounded(limits: Sequence[Moved], times_us: Sequence[float | None]) -> str | 
         f"{name} ({figure(value)} us{f' of its {figure(time)}' if time else ''})"
         for (value, name), time in zip(largest, times_us, strict=True)
     ]
-    return (
-        f"The largest bound of the first is {said[0]}, of the second {said[1]}. Beyond it are waits and idle units."
-    )
+    return f"The largest bound of the first is {said[0]}, of the second {said[1]}. Beyond it are waits and idle units."
 
 
 def _counters(answer: Mapping[str, Any]) -> dict[str, Mapping[str, Any]]:

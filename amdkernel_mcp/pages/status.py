@@ -124,7 +124,9 @@ def status_of(server: Running, user: str, *, admin: bool = False) -> ServerStatu
         workers=seen.workers,
         targets=[each for each in states_of(server, running) if each.jobs or _host(each.name) not in away],
         away=sorted(away),
-        users=users_of(server.users(), server.leases, server.engine.attempts, running, waiting) if admin else None,
+        users=users_of(server.users(), server.leases, server.engine.attempts, server.jobs, running, waiting)
+        if admin
+        else None,
         quotas=quotas_of(server.quotas) if admin else None,
         compiling=[job for job in running if job.target is None],
         waiting=waiting,

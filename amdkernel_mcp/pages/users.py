@@ -13,6 +13,7 @@ from amdkernel_mcp.results.server import QuotaState, RunningJob, UserState, Wait
 if TYPE_CHECKING:
     from amdkernel_mcp.history.attempts import Attempts
     from amdkernel_mcp.jobs.quotas import Quotas
+    from amdkernel_mcp.jobs.store import JobStore
     from amdkernel_mcp.leases.gpu_leases import GpuLeases
     from amdkernel_mcp.results.access import UserList
 
@@ -20,10 +21,15 @@ _PREFIX = "user:"
 
 
 def users_of(
-    known: UserList, leases: GpuLeases, attempts: Attempts, running: Sequence[RunningJob], waiting: Sequence[WaitingJob]
+    known: UserList,
+    leases: GpuLeases,
+    attempts: Attempts,
+    jobs: JobStore,
+    running: Sequence[RunningJob],
+    waiting: Sequence[WaitingJob],
 ) -> list[UserState]:
     """Those with a token, and those of an identity provider who have jobs now. Raises DatabaseError."""
-    runs, waits = (Counter(job.owner for job in jobs) for jobs in (running, waiting))
+    runs, waits = (Counter(job.owner for job in some) for some in (running, waiting))
     of = {f"{_PREFIX}{each.name}": each for each in known.users}
     states = []
     for owner in sorted({*of, *runs, *waits}):
@@ -38,6 +44,7 @@ def users_of(
                 running=runs[owner],
                 waiting=waits[owner],
                 gpu_seconds=round(leases.used_s(owner)[0], 1),
+                emulator_seconds=round(jobs.emulated_s(owner), 1),
             )
         )
     return states

@@ -89,6 +89,7 @@ class UserState(Result):
     running: int
     waiting: int
     gpu_seconds: float = Field(description="Of exclusive leases in the last 24 hours")
+    emulator_seconds: float = Field(default=0.0, description="Of ended jobs on emulators in the last 24 hours")
 
 
 class QuotaState(Result):

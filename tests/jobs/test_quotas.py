@@ -101,6 +101,18 @@ def test_more_running_jobs_than_a_user_may_have_wait_and_others_run(stores: Stor
     assert all(job.wait(60) for job in jobs)
 
 
+def test_seconds_on_emulators_are_those_of_the_users_ended_jobs(stores: Stores, gate: Gate) -> None:
+    now = [100.0]
+    store = stores(clock=lambda: now[0])
+    job = submit(store, 0, target="emulator:gfx942")
+    wait_until(lambda: job.begun_s is not None)
+    now[0] = 130.0
+    assert store.emulated_s("ann") == 0.0
+    gate.opened.set()
+    wait_until(lambda: job.finished_s is not None)
+    assert (store.emulated_s("ann"), store.emulated_s("bob")) == (30.0, 0.0)
+
+
 def test_a_user_who_has_used_up_its_gpu_seconds_still_has_the_emulator(stores: Stores) -> None:
     store = stores(quotas=Quotas(gpu_seconds_a_day=100), gpu_seconds=lambda _: (130.4, 7200.0))
     with pytest.raises(QuotaError, match=r"GPU seconds a day: 130 s of 100 s are used; .* in 7200 s"):

@@ -286,6 +286,8 @@ def test_users_and_quotas_are_for_an_admin(here: Served) -> None:
     assert status["quotas"] == {"running": None, "waiting": 16, "gpu_seconds_a_day": None}
     page = here.client(BOB).get("/").text
     assert "each may have 16 waiting jobs" in page
+    assert [user["emulator_seconds"] for user in status["users"]] == [0.0] * 4, "none of their jobs has ended"
+    assert "emulated, last 24 h" in page
     assert HOSTILE not in page
 
 
