@@ -111,8 +111,11 @@ def factor(value: float | None, less: str = "slower") -> str:
 
 
 def ratio(value: float | None) -> str:
-    """Of two counts: `1.32×`, `210 times less`."""
-    return factor(value, "less")
+    """Of two counts: `1.32 times more`, `210 times less`, `the same`."""
+    if not value or value < 0:
+        return factor(value, "less")
+    times = factor(max(value, 1 / value)).removesuffix("×")
+    return "the same" if times == "1" else f"{times} times {'more' if value > 1 else 'less'}"
 
 
 def pace(value: float) -> str:

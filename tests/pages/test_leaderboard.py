@@ -229,7 +229,13 @@ def test_what_is_in_order_or_ruled_out_neither_went_nor_came() -> None:
 def test_small_ratios_are_said_as_how_many_times_less() -> None:
     assert ratio(0.00476) == "210 times less"
     assert factor(0.00476) == "210 times slower"
-    assert (ratio(0.5), ratio(5e-5), factor(2.5), factor(1234.0)) == ("0.5×", "20,000 times less", "2.5×", "1,234×")
+    assert (ratio(0.5), ratio(5e-5), factor(2.5), factor(1234.0)) == (
+        "2 times less",
+        "20,000 times less",
+        "2.5×",
+        "1,234×",
+    )
+    assert (ratio(512.0), ratio(1.0), ratio(1.0001)) == ("512 times more", "the same", "the same")
     assert pace(0.05) == "20 times slower than"
 
 
