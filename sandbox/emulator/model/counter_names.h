@@ -78,6 +78,7 @@ enum {
 #undef X
     COUNTER_COUNT,
     FIRST_MEMORY_COUNTER = COUNTER_SQ_LDS_BANK_CONFLICT,
+    FIRST_SIMULATION_COUNTER = COUNTER_simulated_cus,
 };
 
 #endif

@@ -201,8 +201,9 @@ static void write_ran(FILE *out, const CodeObject *c, const Outcome *o)
 
 static void write_counts(FILE *out, const CodeObject *c, const Outcome *o)
 {
+    int end = !o->memory_counted ? FIRST_MEMORY_COUNTER : o->pcs ? COUNTER_COUNT : FIRST_SIMULATION_COUNTER;
     fputs(",\"counters\":{", out);
-    for (int i = 0; i < (o->memory_counted ? COUNTER_COUNT : FIRST_MEMORY_COUNTER); i++)
+    for (int i = 0; i < end; i++)
         fprintf(out, "%s\"%s\":%" PRIu64, i ? "," : "", counter_name(i), o->counters[i]);
     fputs("},\"pcs\":", out);
     if (o->pcs)
