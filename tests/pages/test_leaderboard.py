@@ -184,7 +184,9 @@ def test_the_profile_of_the_same_source_is_one_press_away_or_named_as_missing(sh
         assert f"/attempts/{profile.id}/profile" in page, path
         assert f"/attempts/{another.id}/profile" not in page, path
     assert command not in ann.get(pages[0]).text
-    assert "the profile of this source</a> says first: LDS bank conflicts" in ann.get(pages[1]).text
+    told = ann.get(pages[1]).text
+    assert "What costs the second most, as its profile says: LDS bank conflicts" in told
+    assert "the profile of this source</a> says first: LDS bank conflicts" in told
     bob = shared.client(BOB).get(f"/problems/{SHARED}").text
     assert "/profile" not in bob
     assert command not in bob
